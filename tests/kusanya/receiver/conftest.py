@@ -13,6 +13,7 @@ from shutil import copy
 from typing import Any
 
 import pytest
+from tests.kusanya.receiver.peers import Headers, SignHeaders
 
 from kusanya.clock import Clock, ManualClock
 from kusanya.http_limits import ConnectionLimits
@@ -26,8 +27,6 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "whsec_" + "a" * 32
 
 Body = Callable[..., bytes]
-Headers = list[tuple[bytes, bytes]]
-Signed = Callable[..., Headers]
 Serve = Callable[..., RunningReceiver]
 
 
@@ -64,7 +63,7 @@ def body() -> Body:
 
 
 @pytest.fixture(scope="session")
-def signed() -> Signed:
+def sign_headers() -> SignHeaders:
     """Return a maker of request headers over a body, signed at noon unless told otherwise."""
 
     def make(payload: bytes, *, secret: str = SECRET, at: datetime = NOON) -> Headers:

@@ -8,7 +8,7 @@ from kusanya.receiver.serve import RunningReceiver
 SECRET = "whsec_" + "a" * 32
 Body = Callable[..., bytes]
 Headers = list[tuple[bytes, bytes]]
-Signed = Callable[..., Headers]
+SignHeaders = Callable[..., Headers]
 Serve = Callable[..., RunningReceiver]
 
 

@@ -15,6 +15,7 @@ from weakref import proxy
 
 import pytest
 from tests.kusanya.receiver.lost_answers import unanswered
+from tests.kusanya.receiver.peers import SignHeaders
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreUnavailable
@@ -29,8 +30,6 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "whsec_" + "a" * 32
 
 Body = Callable[..., bytes]
-Headers = list[tuple[bytes, bytes]]
-Signed = Callable[..., Headers]
 
 
 class Rests:
@@ -60,14 +59,17 @@ class Rests:
 
 @pytest.fixture
 def delivered(
-    store: Store, body: Body, signed: Signed
+    store: Store, body: Body, sign_headers: SignHeaders
 ) -> Callable[[int], tuple[Arrival, DeliveryReceipt]]:
     """Return a maker of acknowledged deliveries."""
 
     def make(number: int) -> tuple[Arrival, DeliveryReceipt]:
         payload = body(number)
         arrival = classify(
-            payload, signed(payload), arrived_at=NOON, endpoints=Endpoints.of(SECRET, mode="test")
+            payload,
+            sign_headers(payload),
+            arrived_at=NOON,
+            endpoints=Endpoints.of(SECRET, mode="test"),
         )
         return arrival, store.record(arrival)
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kusanya.receiver.peers import Headers, SignHeaders
 
 from kusanya.errors import ConfigurationError
 from kusanya.receiver import EndpointSecrets
@@ -24,8 +25,6 @@ OTHER = "whsec_" + "b" * 32
 BOTH = [EndpointSecrets("till", Mode.TEST, SECRET), EndpointSecrets("shop", Mode.LIVE, OTHER)]
 
 Body = Callable[..., bytes]
-Headers = list[tuple[bytes, bytes]]
-Signed = Callable[..., Headers]
 
 
 def classified(
@@ -45,14 +44,16 @@ def classified(
 
 
 @pytest.mark.spec("signature-2")
-def test_an_authentic_delivery_is_verified_and_carries_its_fact(body: Body, signed: Signed) -> None:
+def test_an_authentic_delivery_is_verified_and_carries_its_fact(
+    body: Body, sign_headers: SignHeaders
+) -> None:
     payload = body()
-    arrival = classified(payload, signed(payload))
+    arrival = classified(payload, sign_headers(payload))
     assert arrival.verdict is Verdict.VERIFIED
     assert (arrival.answer, arrival.reason, arrival.took_us) == (200, None, 7)
     assert (arrival.endpoint, arrival.observed_in) == ("webhooks", Mode.TEST)
     assert arrival.body == payload
-    assert arrival.headers == tuple(signed(payload))
+    assert arrival.headers == tuple(sign_headers(payload))
     assert (arrival.signed_at, arrival.arrived_at) == (NOON, NOON)
     assert (arrival.event_id, arrival.event_type) == ("evt_1", "collection.succeeded")
     assert (arrival.collection_id, arrival.reference) == ("col_1", "order-1")
@@ -70,17 +71,19 @@ def test_an_authentic_delivery_is_verified_and_carries_its_fact(body: Body, sign
     [(-300, None), (300, None), (-301, "too_old"), (301, "too_new")],
 )
 def test_a_signature_is_judged_against_the_time_of_receipt(
-    body: Body, signed: Signed, seconds: int, reason: str | None
+    body: Body, sign_headers: SignHeaders, seconds: int, reason: str | None
 ) -> None:
     payload = body()
-    arrival = classified(payload, signed(payload, at=NOON + timedelta(seconds=seconds)))
+    arrival = classified(payload, sign_headers(payload, at=NOON + timedelta(seconds=seconds)))
     assert arrival.reason == reason
     assert arrival.answer == (200 if reason is None else 400)
 
 
-def test_a_rejected_delivery_shows_its_claims_and_no_fact(body: Body, signed: Signed) -> None:
+def test_a_rejected_delivery_shows_its_claims_and_no_fact(
+    body: Body, sign_headers: SignHeaders
+) -> None:
     payload = body()
-    arrival = classified(payload, signed(payload, secret=OTHER))
+    arrival = classified(payload, sign_headers(payload, secret=OTHER))
     assert (arrival.verdict, arrival.reason) == (Verdict.REJECTED, "no_match")
     assert (arrival.answer, arrival.observation, arrival.signed_at) == (400, None, None)
     assert (arrival.event_id, arrival.collection_id) == ("evt_1", "col_1")
@@ -90,9 +93,11 @@ def test_a_rejected_delivery_shows_its_claims_and_no_fact(body: Body, signed: Si
 
 
 @pytest.mark.spec("signature-4")
-def test_a_missing_and_a_doubled_signature_header_are_rejected(body: Body, signed: Signed) -> None:
+def test_a_missing_and_a_doubled_signature_header_are_rejected(
+    body: Body, sign_headers: SignHeaders
+) -> None:
     payload = body()
-    headers = signed(payload)
+    headers = sign_headers(payload)
     bare = [pair for pair in headers if pair[0] != b"service-signature"]
     assert classified(payload, bare).reason == "missing"
     assert classified(payload, [*headers, headers[-1]]).reason == "duplicate_header"
@@ -101,32 +106,38 @@ def test_a_missing_and_a_doubled_signature_header_are_rejected(body: Body, signe
 
 
 def test_the_signature_header_has_the_name_it_was_configured_with(
-    body: Body, signed: Signed
+    body: Body, sign_headers: SignHeaders
 ) -> None:
     payload = body()
-    renamed = [(b"x-shop-signature", signed(payload)[-1][1])]
+    renamed = [(b"x-shop-signature", sign_headers(payload)[-1][1])]
     endpoints = Endpoints.of(SECRET, mode="test", signature_header="X-Shop-Signature")
     arrival = classify(payload, renamed, arrived_at=NOON, endpoints=endpoints)
     assert arrival.verdict is Verdict.VERIFIED
 
 
 @pytest.mark.spec("authentication-4")
-def test_the_secret_that_matches_decides_the_endpoint(body: Body, signed: Signed) -> None:
+def test_the_secret_that_matches_decides_the_endpoint(
+    body: Body, sign_headers: SignHeaders
+) -> None:
     live = body(mode="live", data={"mode": "live"})
-    arrival = classified(live, signed(live, secret=OTHER), BOTH, path="/till")
+    arrival = classified(live, sign_headers(live, secret=OTHER), BOTH, path="/till")
     assert (arrival.endpoint, arrival.observed_in) == ("shop", Mode.LIVE)
     assert (arrival.verdict, arrival.secrets_tried) == (Verdict.VERIFIED, 2)
     test = body()
-    assert classified(test, signed(test), BOTH).endpoint == "till"
+    assert classified(test, sign_headers(test), BOTH).endpoint == "till"
 
 
-def test_a_rotated_endpoint_accepts_either_of_its_secrets(body: Body, signed: Signed) -> None:
+def test_a_rotated_endpoint_accepts_either_of_its_secrets(
+    body: Body, sign_headers: SignHeaders
+) -> None:
     payload = body()
     rotating = [EndpointSecrets("till", Mode.TEST, [OTHER, SECRET])]
     for secret in (SECRET, OTHER):
-        assert classified(payload, signed(payload, secret=secret), rotating).endpoint == "till"
+        assert (
+            classified(payload, sign_headers(payload, secret=secret), rotating).endpoint == "till"
+        )
     bare = Endpoints.of([OTHER, SECRET], mode="test")
-    found = classify(payload, signed(payload), arrived_at=NOON, endpoints=bare)
+    found = classify(payload, sign_headers(payload), arrived_at=NOON, endpoints=bare)
     assert (found.verdict, found.observed_in) == (Verdict.VERIFIED, Mode.TEST)
 
 
@@ -139,13 +150,13 @@ def test_a_rotated_endpoint_accepts_either_of_its_secrets(body: Body, signed: Si
     ],
 )
 def test_a_rejected_delivery_belongs_to_the_endpoint_its_path_names(
-    body: Body, signed: Signed, path: str, endpoint: str, mode: Mode
+    body: Body, sign_headers: SignHeaders, path: str, endpoint: str, mode: Mode
 ) -> None:
     payload = body()
-    arrival = classified(payload, signed(payload, secret="whsec_forged"), BOTH, path=path)
+    arrival = classified(payload, sign_headers(payload, secret="whsec_forged"), BOTH, path=path)
     assert (arrival.endpoint, arrival.observed_in) == (endpoint, mode)
     claims_live = body(mode="live")
-    forged = classified(claims_live, signed(claims_live, secret="whsec_forged"), BOTH)
+    forged = classified(claims_live, sign_headers(claims_live, secret="whsec_forged"), BOTH)
     assert (forged.endpoint, forged.observed_in) == ("unknown", Mode.LIVE)
 
 
@@ -159,10 +170,10 @@ def test_a_rejected_delivery_belongs_to_the_endpoint_its_path_names(
     ],
 )
 def test_an_event_of_the_other_mode_is_refused_and_has_no_effect(
-    body: Body, signed: Signed, changes: dict[str, Any]
+    body: Body, sign_headers: SignHeaders, changes: dict[str, Any]
 ) -> None:
     payload = body(**changes)
-    arrival = classified(payload, signed(payload))
+    arrival = classified(payload, sign_headers(payload))
     assert (arrival.verdict, arrival.reason) == (Verdict.WRONG_MODE, "wrong_mode")
     assert (arrival.answer, arrival.observed_in) == (400, Mode.TEST)
     assert arrival.observation is not None
@@ -191,9 +202,9 @@ UNREADABLE = {
 
 @pytest.mark.parametrize(("payload", "reason"), UNREADABLE.values(), ids=UNREADABLE.keys())
 def test_an_authentic_body_that_is_no_event_is_kept_and_acknowledged(
-    signed: Signed, payload: bytes, reason: str
+    sign_headers: SignHeaders, payload: bytes, reason: str
 ) -> None:
-    arrival = classified(payload, signed(payload))
+    arrival = classified(payload, sign_headers(payload))
     assert (arrival.verdict, arrival.reason) == (Verdict.UNPARSEABLE, reason)
     assert (arrival.answer, arrival.observation) == (200, None)
     assert arrival.body == payload
@@ -213,10 +224,10 @@ def test_an_authentic_body_that_is_no_event_is_kept_and_acknowledged(
     ],
 )
 def test_a_collection_with_an_impossible_field_is_unparseable_and_shows_what_it_says(
-    body: Body, signed: Signed, field: str, value: Any
+    body: Body, sign_headers: SignHeaders, field: str, value: Any
 ) -> None:
     payload = body(data={field: value})
-    arrival = classified(payload, signed(payload))
+    arrival = classified(payload, sign_headers(payload))
     assert (arrival.verdict, arrival.reason) == (Verdict.UNPARSEABLE, "not_an_event")
     assert (arrival.event_id, arrival.reference) == ("evt_1", "order-1")
 
@@ -232,10 +243,10 @@ def test_a_collection_with_an_impossible_field_is_unparseable_and_shows_what_it_
     ],
 )
 def test_a_key_that_comes_twice_makes_a_body_unparseable(
-    body: Body, signed: Signed, twice: Callable[[bytes], bytes]
+    body: Body, sign_headers: SignHeaders, twice: Callable[[bytes], bytes]
 ) -> None:
     payload = twice(body())
-    arrival = classified(payload, signed(payload))
+    arrival = classified(payload, sign_headers(payload))
     assert (arrival.verdict, arrival.reason) == (Verdict.UNPARSEABLE, "duplicate_keys")
     assert arrival.observation is None
 
@@ -264,7 +275,7 @@ def _has_a_key_twice(payload: bytes) -> bool:
 
 @given(st.data())
 def test_every_repetition_of_a_key_is_found_and_nothing_else_is_one(
-    body: Body, signed: Signed, data: st.DataObject
+    body: Body, sign_headers: SignHeaders, data: st.DataObject
 ) -> None:
     event = json.loads(body())
     inner = [(name, json.dumps(value)) for name, value in event["data"].items()]
@@ -279,7 +290,7 @@ def test_every_repetition_of_a_key_is_found_and_nothing_else_is_one(
     outer.append(("data", "{" + ",".join(f'"{n}"{colon}{v}' for n, v in inner) + "}"))
     outer += data.draw(st.lists(st.sampled_from([("object", '"event"'), outer[0]]), max_size=1))
     payload = ("{" + ", ".join(f'"{n}":{v}' for n, v in outer) + "}").encode()
-    reason = classified(payload, signed(payload)).reason
+    reason = classified(payload, sign_headers(payload)).reason
     assert (reason == "duplicate_keys") == _has_a_key_twice(payload)
 
 
@@ -294,12 +305,12 @@ json_values = st.recursive(
 
 @given(st.dictionaries(st.text(max_size=6), json_values, max_size=6))
 def test_colons_quotes_and_backslashes_in_text_are_no_repeated_keys(
-    body: Body, signed: Signed, metadata: dict[str, Any]
+    body: Body, sign_headers: SignHeaders, metadata: dict[str, Any]
 ) -> None:
     plain = body(data={"metadata": metadata})
     pretty = json.dumps(json.loads(plain), indent=1, ensure_ascii=False).encode()
     for payload in (plain, pretty):
-        assert classified(payload, signed(payload)).verdict is Verdict.VERIFIED
+        assert classified(payload, sign_headers(payload)).verdict is Verdict.VERIFIED
 
 
 @given(
@@ -315,9 +326,9 @@ def test_colons_quotes_and_backslashes_in_text_are_no_repeated_keys(
         }
     ).map(lambda value: json.dumps(value).encode())
 )
-def test_no_body_makes_judging_raise(signed: Signed, payload: bytes) -> None:
-    assert classified(payload, signed(payload)).answer == 200
-    forged = classified(payload, signed(payload, secret=OTHER), BOTH)
+def test_no_body_makes_judging_raise(sign_headers: SignHeaders, payload: bytes) -> None:
+    assert classified(payload, sign_headers(payload)).answer == 200
+    forged = classified(payload, sign_headers(payload, secret=OTHER), BOTH)
     assert forged.verdict in {Verdict.REJECTED, Verdict.UNPARSEABLE, Verdict.WRONG_MODE}
     assert classified(payload, []).reason == "missing"
 
@@ -334,20 +345,22 @@ def test_no_body_makes_judging_raise(signed: Signed, payload: bytes) -> None:
     ],
 )
 def test_claims_are_bounded(
-    body: Body, signed: Signed, data: dict[str, Any], seen: dict[str, Any]
+    body: Body, sign_headers: SignHeaders, data: dict[str, Any], seen: dict[str, Any]
 ) -> None:
     payload = body(data=data)
-    arrival = classified(payload, signed(payload, secret=OTHER))
+    arrival = classified(payload, sign_headers(payload, secret=OTHER))
     assert {name: getattr(arrival, name) for name in seen} == seen
 
 
-def test_type_and_status_may_disagree_and_unknown_ones_are_kept(body: Body, signed: Signed) -> None:
+def test_type_and_status_may_disagree_and_unknown_ones_are_kept(
+    body: Body, sign_headers: SignHeaders
+) -> None:
     for said in (
         {"type": "collection.failed"},
         {"type": "collection.refunded", "data": {"status": "refunded"}},
     ):
         payload = body(**said)
-        arrival = classified(payload, signed(payload))
+        arrival = classified(payload, sign_headers(payload))
         assert arrival.verdict is Verdict.VERIFIED
         assert arrival.event_type == said["type"]
         assert arrival.observation is not None
@@ -394,10 +407,10 @@ def test_an_endpoint_needs_a_name_a_mode_and_a_real_secret() -> None:
 
 
 def test_of_the_headers_only_those_that_are_evidence_are_kept_within_a_bound(
-    body: Body, signed: Signed
+    body: Body, sign_headers: SignHeaders
 ) -> None:
     payload = body()
-    own = signed(payload)
+    own = sign_headers(payload)
     added = [(b"x-filler-%d" % n, b"x" * 240) for n in range(50)]
     sender = [(b"user-agent", b"sender/1"), (b"x-forwarded-for", b"198.51.100.7")]
     assert classified(payload, [*added, *own, *sender]).headers == (*own, *sender)
@@ -408,5 +421,5 @@ def test_of_the_headers_only_those_that_are_evidence_are_kept_within_a_bound(
     renamed = Endpoints.of(SECRET, mode="test", signature_header="X-Shop-Signature")
     its = [(b"x-shop-signature", own[-1][1]), (b"service-signature", b"t=1,v1=00")]
     assert classify(payload, its, arrived_at=NOON, endpoints=renamed).headers == tuple(its[:1])
-    forged = classified(payload, [*added, *signed(payload, secret=OTHER)])
+    forged = classified(payload, [*added, *sign_headers(payload, secret=OTHER)])
     assert (forged.verdict, len(forged.headers)) == (Verdict.REJECTED, 4)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from tests.kusanya.receiver.peers import SignHeaders
 
 from kusanya.clock import Clock
 from kusanya.errors import NotFound, ServiceUnavailable
@@ -29,8 +30,6 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "whsec_" + "a" * 32
 
 Body = Callable[..., bytes]
-Headers = list[tuple[bytes, bytes]]
-Signed = Callable[..., Headers]
 
 
 class Service:
@@ -61,14 +60,17 @@ class Service:
 
 @pytest.fixture
 def acknowledged(
-    store: Store, body: Body, signed: Signed
+    store: Store, body: Body, sign_headers: SignHeaders
 ) -> Callable[..., tuple[Arrival, DeliveryReceipt]]:
     """Return a maker of deliveries that are already durable."""
 
     def make(payload: bytes | None = None) -> tuple[Arrival, DeliveryReceipt]:
         payload = payload or body()
         arrival = classify(
-            payload, signed(payload), arrived_at=NOON, endpoints=Endpoints.of(SECRET, mode="test")
+            payload,
+            sign_headers(payload),
+            arrived_at=NOON,
+            endpoints=Endpoints.of(SECRET, mode="test"),
         )
         return arrival, store.record(arrival)
 

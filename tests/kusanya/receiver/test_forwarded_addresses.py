@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 import pytest
-from tests.kusanya.receiver.peers import connect, read_answer, request
+from tests.kusanya.receiver.peers import SignHeaders, connect, read_answer, request
 from tests.kusanya.receiver.slow_journal import SlowJournal
 
 from kusanya.clock import Clock
@@ -19,8 +19,6 @@ SECRET = "whsec_" + "a" * 32
 OURS = ("10.0.0.0/8", "fd00::/8")
 
 Body = Callable[..., bytes]
-Headers = list[tuple[bytes, bytes]]
-Signed = Callable[..., Headers]
 Serve = Callable[..., RunningReceiver]
 
 CASES = {
@@ -59,14 +57,14 @@ def test_without_trusted_proxies_the_header_means_nothing() -> None:
 
 
 def test_a_sender_behind_a_proxy_has_so_many_requests_at_once_and_others_have_theirs(
-    clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     journal, payload = SlowJournal(), body()
     limits = ConnectionLimits(per_peer=2, trusted_proxies=("127.0.0.0/8",))
     serving = serve_app(app(journal, SECRET, mode="test", clock=clock), limits)
 
     def sent(origin: bytes) -> bytes:
-        return request(payload, [*signed(payload), (b"x-forwarded-for", origin)])
+        return request(payload, [*sign_headers(payload), (b"x-forwarded-for", origin)])
 
     with connect(serving) as one, connect(serving) as two, connect(serving) as three:
         for peer in (one, two):
@@ -96,7 +94,7 @@ def test_lines_of_the_log_name_the_sender_behind_a_trusted_proxy_alone(  # noqa:
     store: Store,
     clock: Clock,
     body: Body,
-    signed: Signed,
+    sign_headers: SignHeaders,
     serve_app: Serve,
     caplog: pytest.LogCaptureFixture,
     *,
@@ -119,7 +117,7 @@ def test_lines_of_the_log_name_the_sender_behind_a_trusted_proxy_alone(  # noqa:
             )
         )
         assert read_answer(sender) == b"400 Bad Request"
-        sender.sendall(request(payload, [*signed(payload)]))
+        sender.sendall(request(payload, [*sign_headers(payload)]))
         assert read_answer(sender) == b"200 OK"
     [line] = [one for one in caplog.records if one.message == "delivery refused"]
     assert (vars(line)["peer"], line.levelno) == (peer, logging.WARNING)

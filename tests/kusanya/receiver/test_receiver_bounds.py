@@ -10,7 +10,7 @@ from tests.kusanya.receiver.peers import (
     SECRET,
     Body,
     Serve,
-    Signed,
+    SignHeaders,
     closed_by_the_other_side,
     connect,
     read_answer,
@@ -81,11 +81,11 @@ def test_a_request_out_of_bounds_is_refused_and_its_connection_closed(
 
 
 def test_64_headers_of_almost_16_kib_are_read(
-    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     payload = body()
-    headers = signed(payload)
+    headers = sign_headers(payload)
     headers += [(b"x%d" % n, b"y" * 240) for n in range(64 - len(headers))]
     with connect(serving) as peer:
         peer.sendall(request(payload, headers))
@@ -128,12 +128,12 @@ def test_dripping_does_not_buy_time(store: Store, serve_app: Serve) -> None:
 
 
 def test_dripped_empty_lines_after_an_answer_do_not_hold_a_connection(
-    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     serving = serve_app(app(store, SECRET, mode="test", clock=clock), QUICK)
     payload = body()
     with connect(serving) as peer:
-        peer.sendall(request(payload, signed(payload)))
+        peer.sendall(request(payload, sign_headers(payload)))
         assert read_answer(peer) == b"200 OK"
         dripped = 0
         while not select.select([peer], [], [], 0.02)[0]:
@@ -143,11 +143,11 @@ def test_dripped_empty_lines_after_an_answer_do_not_hold_a_connection(
 
 
 def test_a_slow_but_timely_delivery_is_received(
-    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     payload = body()
-    sent = request(payload, signed(payload))
+    sent = request(payload, sign_headers(payload))
     with connect(serving) as peer:
         for part in (sent[:40], sent[40:300], sent[300:-5], sent[-5:]):
             peer.sendall(part)
@@ -156,7 +156,7 @@ def test_a_slow_but_timely_delivery_is_received(
 
 
 def test_the_connection_that_waits_longest_gives_way_to_one_too_many(
-    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     serving = serve_app(
         app(store, SECRET, mode="test", clock=clock), ConnectionLimits(connections=2)
@@ -164,7 +164,7 @@ def test_the_connection_that_waits_longest_gives_way_to_one_too_many(
     payload = body()
 
     def deliver(peer: socket.socket) -> bytes:
-        peer.sendall(request(payload, signed(payload)))
+        peer.sendall(request(payload, sign_headers(payload)))
         return read_answer(peer)
 
     first, second, third = (connect(serving) for _ in range(3))
@@ -181,13 +181,18 @@ def test_the_connection_that_waits_longest_gives_way_to_one_too_many(
 
 @pytest.mark.parametrize("beginning", SLOW.values(), ids=SLOW.keys())
 def test_slow_and_idle_connections_do_not_keep_honest_deliveries_out(  # noqa: PLR0917 - fixtures
-    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve, beginning: bytes
+    store: Store,
+    clock: Clock,
+    body: Body,
+    sign_headers: SignHeaders,
+    serve_app: Serve,
+    beginning: bytes,
 ) -> None:
     patient = ConnectionLimits(connections=8, header_s=60, request_s=60)
     serving = serve_app(app(store, SECRET, mode="test", clock=clock), patient)
 
     def deliver(peer: socket.socket, number: int) -> bytes:
-        peer.sendall(request(body(number), signed(body(number))))
+        peer.sendall(request(body(number), sign_headers(body(number))))
         return read_answer(peer)
 
     with ExitStack() as stack:
@@ -206,13 +211,13 @@ def test_slow_and_idle_connections_do_not_keep_honest_deliveries_out(  # noqa: P
 
 
 def test_a_connection_that_is_being_answered_never_gives_way(
-    clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     journal = SlowJournal()
     serving = serve_app(
         app(journal, SECRET, mode="test", clock=clock), ConnectionLimits(connections=2)
     )
-    asked = request(body(), signed(body()))
+    asked = request(body(), sign_headers(body()))
     with connect(serving) as first, connect(serving) as second:
         promises = []
         for peer in (first, second):

@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
+from tests.kusanya.receiver.peers import SignHeaders
 from tests.kusanya.receiver.slow_journal import SlowJournal
 
 from kusanya.clock import Clock
@@ -16,8 +17,6 @@ from kusanya.store.records import DeliveryReceipt, Verdict
 SECRET = "whsec_" + "a" * 32
 
 Body = Callable[..., bytes]
-Headers = list[tuple[bytes, bytes]]
-Signed = Callable[..., Headers]
 Ask = Callable[..., Awaitable[Any]]
 Delivering = Callable[[], Awaitable[Any]]
 
@@ -52,7 +51,7 @@ def stepped() -> SteppedLoop:
 
 
 def test_each_is_given_up_at_its_own_deadline_and_a_receipt_afterwards_changes_no_answer(
-    runner: asyncio.Runner, clock: Clock, body: Body, signed: Signed, ask: Ask
+    runner: asyncio.Runner, clock: Clock, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
     journal, payload = SlowJournal(), body()
     receiver = app(journal, SECRET, mode="test", clock=clock, limits=Limits(receipt_s=8.0))
@@ -61,7 +60,7 @@ def test_each_is_given_up_at_its_own_deadline_and_a_receipt_afterwards_changes_n
         loop, asked = stepped(), list[asyncio.Future[Any]]()
         for started in (0.0, 1.0, 4.0):
             await loop.go_to(started)
-            asked.append(asyncio.ensure_future(ask(receiver, payload, signed(payload))))
+            asked.append(asyncio.ensure_future(ask(receiver, payload, sign_headers(payload))))
             await loop.go_to(started)
         for instant, answered in {7.9: 0, 8.0: 1, 8.9: 1, 9.0: 2, 11.9: 2}.items():
             await loop.go_to(instant)
@@ -77,11 +76,11 @@ def test_each_is_given_up_at_its_own_deadline_and_a_receipt_afterwards_changes_n
 
 
 def test_a_body_that_took_its_time_leaves_the_journal_less(
-    runner: asyncio.Runner, clock: Clock, body: Body, signed: Signed
+    runner: asyncio.Runner, clock: Clock, body: Body, sign_headers: SignHeaders
 ) -> None:
     journal, payload = SlowJournal(), body()
     receiver = app(journal, SECRET, mode="test", clock=clock, limits=Limits(receipt_s=8.0))
-    scope = {"type": "http", "method": "POST", "path": "/", "headers": signed(payload)}
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": sign_headers(payload)}
     statuses: list[int] = []
 
     async def receive() -> dict[str, Any]:
@@ -107,13 +106,13 @@ def test_a_body_that_took_its_time_leaves_the_journal_less(
 
 
 def test_a_body_that_is_late_is_the_senders_matter(
-    runner: asyncio.Runner, clock: Clock, body: Body, signed: Signed, ask: Ask
+    runner: asyncio.Runner, clock: Clock, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
     journal, payload = SlowJournal(), body()
     receiver = app(journal, SECRET, mode="test", clock=clock, limits=Limits(receipt_s=8.0))
 
     async def deliver() -> Any:
-        asked = asyncio.ensure_future(ask(receiver, payload, signed(payload), ends="silence"))
+        asked = asyncio.ensure_future(ask(receiver, payload, sign_headers(payload), ends="silence"))
         for instant in (0.0, 7.9, 8.0):
             await stepped().go_to(instant)
             assert asked.done() is (instant == 8.0)

@@ -12,6 +12,7 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
 from tests.kusanya.receiver.lost_answers import begun
+from tests.kusanya.receiver.peers import Headers, SignHeaders
 
 from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError, StoreBusy, StoreUnavailable
@@ -24,51 +25,49 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "whsec_" + "a" * 32
 
 Body = Callable[..., bytes]
-Headers = list[tuple[bytes, bytes]]
-Signed = Callable[..., Headers]
 Ask = Callable[..., Awaitable[Any]]
-Make = Callable[[Body, Signed], tuple[bytes, Headers]]
+Make = Callable[[Body, SignHeaders], tuple[bytes, Headers]]
 
 
-def genuine(body: Body, signed: Signed) -> tuple[bytes, Headers]:
-    return body(), signed(body())
+def genuine(body: Body, sign_headers: SignHeaders) -> tuple[bytes, Headers]:
+    return body(), sign_headers(body())
 
 
-def forged(body: Body, signed: Signed) -> tuple[bytes, Headers]:
-    return body(), signed(body(), secret="whsec_forged")
+def forged(body: Body, sign_headers: SignHeaders) -> tuple[bytes, Headers]:
+    return body(), sign_headers(body(), secret="whsec_forged")
 
 
-def unsigned(body: Body, signed: Signed) -> tuple[bytes, Headers]:
-    return body(), signed(body())[:-1]
+def unsigned(body: Body, sign_headers: SignHeaders) -> tuple[bytes, Headers]:
+    return body(), sign_headers(body())[:-1]
 
 
-def signed_twice(body: Body, signed: Signed) -> tuple[bytes, Headers]:
-    return body(), [*signed(body()), signed(body())[-1]]
+def signed_twice(body: Body, sign_headers: SignHeaders) -> tuple[bytes, Headers]:
+    return body(), [*sign_headers(body()), sign_headers(body())[-1]]
 
 
-def too_old(body: Body, signed: Signed) -> tuple[bytes, Headers]:
-    return body(), signed(body(), at=NOON - timedelta(seconds=301))
+def too_old(body: Body, sign_headers: SignHeaders) -> tuple[bytes, Headers]:
+    return body(), sign_headers(body(), at=NOON - timedelta(seconds=301))
 
 
-def of_the_wrong_mode(body: Body, signed: Signed) -> tuple[bytes, Headers]:
+def of_the_wrong_mode(body: Body, sign_headers: SignHeaders) -> tuple[bytes, Headers]:
     payload = body(mode="live", data={"mode": "live"})
-    return payload, signed(payload)
+    return payload, sign_headers(payload)
 
 
-def unreadable(body: Body, signed: Signed) -> tuple[bytes, Headers]:
-    return b"hello", signed(b"hello")
+def unreadable(body: Body, sign_headers: SignHeaders) -> tuple[bytes, Headers]:
+    return b"hello", sign_headers(b"hello")
 
 
-def too_large(body: Body, signed: Signed) -> tuple[bytes, Headers]:
-    return b" " * 262_145, signed(b"")
+def too_large(body: Body, sign_headers: SignHeaders) -> tuple[bytes, Headers]:
+    return b" " * 262_145, sign_headers(b"")
 
 
-def announced_as_too_large(body: Body, signed: Signed) -> tuple[bytes, Headers]:
+def announced_as_too_large(body: Body, sign_headers: SignHeaders) -> tuple[bytes, Headers]:
     return b"", [(b"content-length", b"262145")]
 
 
-def compressed(body: Body, signed: Signed) -> tuple[bytes, Headers]:
-    return body(), [*signed(body()), (b"content-encoding", b"gzip")]
+def compressed(body: Body, sign_headers: SignHeaders) -> tuple[bytes, Headers]:
+    return body(), [*sign_headers(body()), (b"content-encoding", b"gzip")]
 
 
 @pytest.mark.anyio
@@ -94,12 +93,12 @@ async def test_it_answers_and_keeps_what_the_application_does(  # noqa: PLR0917 
     empty_store: Path,
     clock: Clock,
     body: Body,
-    signed: Signed,
+    sign_headers: SignHeaders,
     ask: Ask,
     make: Make,
     spelled: bool,
 ) -> None:
-    payload, headers = make(body, signed)
+    payload, headers = make(body, sign_headers)
     given: list[Any] = list(headers)
     if spelled:
         given = [(name.decode().title(), value.decode()) for name, value in headers]
@@ -121,9 +120,11 @@ async def test_it_answers_and_keeps_what_the_application_does(  # noqa: PLR0917 
     assert seen[0] == seen[1]
 
 
-def test_a_2xx_is_durable(store: Store, clock: Clock, body: Body, signed: Signed) -> None:
+def test_a_2xx_is_durable(
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders
+) -> None:
     payload = body()
-    answered = handle(store, SECRET, payload, dict(signed(payload)), mode="test", clock=clock)
+    answered = handle(store, SECRET, payload, dict(sign_headers(payload)), mode="test", clock=clock)
     assert answered == (200, "")
     with Store.open(store.url_shown, read_only=True) as other:
         [row] = other.deliveries.page(Mode.TEST).rows
@@ -132,9 +133,9 @@ def test_a_2xx_is_durable(store: Store, clock: Clock, body: Body, signed: Signed
 
 
 def test_a_name_that_repeats_in_a_mapping_is_a_list(
-    store: Store, clock: Clock, body: Body, signed: Signed
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders
 ) -> None:
-    value = signed(body())[-1][1].decode()
+    value = sign_headers(body())[-1][1].decode()
     headers = {"Service-Signature": [value, value]}
     answered = handle(store, SECRET, body(), headers, mode="test", clock=clock)
     assert answered == (400, "duplicate_header")
@@ -167,7 +168,7 @@ class Unable:
 def test_what_is_not_durable_is_not_acknowledged(
     clock: Clock,
     body: Body,
-    signed: Signed,
+    sign_headers: SignHeaders,
     fault: Exception | None,
     text: str,
 ) -> None:
@@ -176,7 +177,7 @@ def test_what_is_not_durable_is_not_acknowledged(
         store,
         SECRET,
         body(),
-        signed(body()),
+        sign_headers(body()),
         mode="test",
         clock=clock,
         limits=Limits(receipt_s=0.02),
@@ -184,7 +185,9 @@ def test_what_is_not_durable_is_not_acknowledged(
     assert answered == (503, text)
 
 
-def test_wrong_arguments_are_refused_at_once(store: Store, body: Body, signed: Signed) -> None:
+def test_wrong_arguments_are_refused_at_once(
+    store: Store, body: Body, sign_headers: SignHeaders
+) -> None:
     anything: Any = "not what it should be"
     with pytest.raises(TypeError, match="exact bytes"):
         handle(store, SECRET, anything, [], mode="test")
@@ -195,11 +198,11 @@ def test_wrong_arguments_are_refused_at_once(store: Store, body: Body, signed: S
 
 
 def test_an_event_resolves_a_lost_creation(
-    store: Store, clock: Clock, body: Body, signed: Signed
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders
 ) -> None:
     intent = begun(store)
     endpoint = EndpointSecrets("till", Mode.TEST, SECRET)
-    assert handle(store, endpoint, body(), signed(body()), clock=clock) == (200, "")
+    assert handle(store, endpoint, body(), sign_headers(body()), clock=clock) == (200, "")
     while (found := store.intents.get(intent.id)) is None or found.collection_id is None:
         pass
     assert (found.state, found.collection_id) == (IntentState.SETTLED, "col_1")
@@ -244,13 +247,13 @@ def wsgi(store: Store, clock: Clock) -> Iterator[int]:
 
 
 def test_it_receives_behind_a_wsgi_server(
-    store: Store, wsgi: int, body: Body, signed: Signed
+    store: Store, wsgi: int, body: Body, sign_headers: SignHeaders
 ) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", wsgi, timeout=10)
     answers = []
     for secret, repeated in ((SECRET, 1), ("whsec_forged", 1), (SECRET, 2)):
         connection.putrequest("POST", "/hooks")
-        for name, value in signed(body(), secret=secret)[1:]:
+        for name, value in sign_headers(body(), secret=secret)[1:]:
             times = repeated if name == b"service-signature" else 1
             for _ in range(times):
                 connection.putheader(name.decode(), value.decode())

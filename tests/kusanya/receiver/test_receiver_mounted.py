@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.kusanya.receiver.lost_answers import unanswered
+from tests.kusanya.receiver.peers import SignHeaders
 
 from kusanya.clock import Clock
 from kusanya.receiver import Receiver, app
@@ -22,8 +23,6 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "whsec_" + "a" * 32
 
 Body = Callable[..., bytes]
-Headers = list[tuple[bytes, bytes]]
-Signed = Callable[..., Headers]
 Ask = Callable[..., Awaitable[Any]]
 
 pytestmark = pytest.mark.anyio
@@ -36,14 +35,14 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def test_it_mounts_below_a_path_of_another_program(
-    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
     from starlette.applications import Starlette
     from starlette.routing import Mount
 
     program = Starlette(routes=[Mount("/hooks", app=app(store, SECRET, mode="test", clock=clock))])
     payload = body()
-    assert (await ask(program, payload, signed(payload), path="/hooks/till")).status == 200
+    assert (await ask(program, payload, sign_headers(payload), path="/hooks/till")).status == 200
     answer = await ask(program, method="GET", path="/hooks/healthz")
     assert (answer.status, answer.text) == (200, "ok")
 
@@ -88,7 +87,7 @@ class Service:
 
 
 async def test_a_mounted_receiver_resolves_a_lost_creation_and_double_checks_without_lifespan(
-    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
     from starlette.applications import Starlette
     from starlette.routing import Mount
@@ -99,7 +98,7 @@ async def test_a_mounted_receiver_resolves_a_lost_creation_and_double_checks_wit
     )
     receiver = app(store, SECRET, mode="test", clock=clock, double_check=checks)
     program = Starlette(routes=[Mount("/hooks", app=receiver)])
-    assert (await ask(program, payload, signed(payload), path="/hooks/")).status == 200
+    assert (await ask(program, payload, sign_headers(payload), path="/hooks/")).status == 200
 
     def resolved() -> bool:
         found, event = store.intents.get(intent.id), store.events.get("evt_1")
@@ -117,10 +116,10 @@ async def test_a_mounted_receiver_resolves_a_lost_creation_and_double_checks_wit
 
 
 async def test_a_lost_creation_whose_event_came_before_the_start_is_resolved_by_the_start(
-    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
     payload, quiet = body(), app(store, SECRET, mode="test", clock=clock, resolve_intents=False)
-    assert (await ask(quiet, payload, signed(payload))).status == 200
+    assert (await ask(quiet, payload, sign_headers(payload))).status == 200
     intent = unanswered(store)
     receiver = app(store, SECRET, mode="test", clock=clock)
     await lifespan(receiver, "lifespan.startup")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
+from tests.kusanya.receiver.peers import SignHeaders
 from tests.kusanya.receiver.slow_journal import FaultyJournal
 
 from kusanya.clock import Clock, ManualClock
@@ -27,8 +28,6 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "whsec_" + "a" * 32
 
 Body = Callable[..., bytes]
-Headers = list[tuple[bytes, bytes]]
-Signed = Callable[..., Headers]
 Ask = Callable[..., Awaitable[Any]]
 
 pytestmark = pytest.mark.anyio
@@ -52,20 +51,20 @@ async def test_healthz_says_whether_the_store_can_be_read_and_written(
 
 
 async def test_a_receiver_whose_store_was_removed_is_unhealthy_and_acknowledges_nothing(
-    *, store: Store, clock: Clock, tmp_path: Path, body: Body, signed: Signed, ask: Ask
+    *, store: Store, clock: Clock, tmp_path: Path, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
     receiver = app(store, SECRET, mode="test", clock=clock)
     payload = body()
-    assert (await ask(receiver, payload, signed(payload))).status == 200
+    assert (await ask(receiver, payload, sign_headers(payload))).status == 200
     for name in ("store.db", "store.db-wal", "store.db-shm"):
         (tmp_path / name).unlink()
     assert (await ask(receiver, method="GET", path="/healthz")).status == 503
     for _ in range(3):
-        assert (await ask(receiver, payload, signed(payload))).status == 503
+        assert (await ask(receiver, payload, sign_headers(payload))).status == 503
 
 
 async def test_a_receiver_that_cannot_write_is_unhealthy_until_it_can(
-    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
     full = True
 
@@ -78,10 +77,10 @@ async def test_a_receiver_that_cannot_write_is_unhealthy_until_it_can(
     # Nothing has arrived yet: it is asked for by writing.
     assert (await ask(receiver, method="GET", path="/healthz")).status == 503
     payload = body()
-    assert (await ask(receiver, payload, signed(payload))).status == 503
+    assert (await ask(receiver, payload, sign_headers(payload))).status == 503
     full = False
     assert (await ask(receiver, method="GET", path="/healthz")).status == 200
-    assert (await ask(receiver, payload, signed(payload))).status == 200
+    assert (await ask(receiver, payload, sign_headers(payload))).status == 200
 
 
 async def test_healthz_does_not_wait_for_a_store_that_hangs_nor_ask_it_twice(ask: Ask) -> None:
@@ -127,24 +126,24 @@ async def test_readyz_says_why_a_store_cannot_be_used_and_names_no_address(
 
 
 async def test_a_receiver_that_is_about_to_end_is_not_ready_and_goes_on_receiving(
-    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
     receiver, payload = app(store, SECRET, mode="test", clock=clock), body()
     assert (await ask(receiver, method="GET", path="/readyz")).status == 200
     receiver.drain()
     answer = await ask(receiver, method="GET", path="/readyz")
     assert (answer.status, answer.text) == (503, "about to end: send to another one")
-    delivered = await ask(receiver, payload, signed(payload))
+    delivered = await ask(receiver, payload, sign_headers(payload))
     assert (delivered.status, delivered.headers["connection"]) == (200, "close")
     assert (await ask(receiver, method="GET", path="/livez")).status == 200
 
 
 async def test_an_answer_has_a_type_where_it_says_something(
-    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
     payload = body()
     receiver = app(store, [EndpointSecrets("till", Mode.TEST, SECRET)], clock=clock)
-    taken = await ask(receiver, payload, signed(payload))
+    taken = await ask(receiver, payload, sign_headers(payload))
     assert (taken.status, taken.headers) == (200, {"content-length": "0"})
     refused = await ask(receiver, payload, [])
     assert refused.headers["content-type"] == "text/plain; charset=utf-8"
@@ -152,14 +151,14 @@ async def test_an_answer_has_a_type_where_it_says_something(
 
 
 async def test_metrics_count_deliveries_by_verdict_and_refusals_by_status(
-    store: Store, clock: Clock, body: Body, signed: Signed, ask: Ask
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
     payload = body()
     receiver = app(store, [EndpointSecrets("till", Mode.TEST, SECRET)], clock=clock)
-    for headers in (signed(payload), signed(payload), []):
+    for headers in (sign_headers(payload), sign_headers(payload), []):
         await ask(receiver, payload, headers)
     await ask(receiver, b"x" * 300_000)
-    await ask(receiver, payload, signed(payload), ends="disconnect")
+    await ask(receiver, payload, sign_headers(payload), ends="disconnect")
     answer = await ask(receiver, method="GET", path="/metrics")
     assert answer.status == 200
     assert answer.headers["content-type"].startswith("text/plain")
@@ -187,7 +186,7 @@ async def test_a_public_receiver_can_keep_its_metrics_to_itself(
 
 
 async def test_metrics_tell_how_late_and_how_silent_an_endpoint_is(
-    store: Store, clock: ManualClock, body: Body, signed: Signed, ask: Ask
+    store: Store, clock: ManualClock, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
     endpoints = [
         EndpointSecrets("till", Mode.TEST, SECRET),
@@ -196,7 +195,7 @@ async def test_metrics_tell_how_late_and_how_silent_an_endpoint_is(
     receiver = app(store, endpoints, clock=clock)
     clock.sleep(60)
     payload = body()
-    await ask(receiver, payload, signed(payload))
+    await ask(receiver, payload, sign_headers(payload))
     clock.sleep(7)
     await ask(receiver, payload, [])
     answer = await ask(receiver, method="GET", path="/metrics")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.kusanya.receiver.peers import Headers, SignHeaders
 from tests.kusanya.receiver.slow_journal import SlowJournal
 
 from kusanya.clock import Clock
@@ -25,8 +26,6 @@ SECRET = "whsec_" + "a" * 32
 GET = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
 
 Body = Callable[..., bytes]
-Headers = list[tuple[bytes, bytes]]
-Signed = Callable[..., Headers]
 Serve = Callable[..., RunningReceiver]
 
 
@@ -57,14 +56,14 @@ def has_noticed(serving: RunningReceiver) -> None:
 
 @pytest.mark.parametrize("sent", [(9, b"200"), (10, b"400")])
 def test_so_many_requests_wait_on_one_connection_and_no_more(
-    clock: Clock, body: Body, signed: Signed, serve_app: Serve, sent: tuple[int, bytes]
+    clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve, sent: tuple[int, bytes]
 ) -> None:
     journal, payload = SlowJournal(), body()
     many, status = sent
     limits = ConnectionLimits(pipelined=8)
     serving = serve_app(app(journal, SECRET, mode="test", clock=clock), limits)
     with connect(serving) as peer:
-        peer.sendall(asking(payload, signed(payload)) + GET * (many - 1))
+        peer.sendall(asking(payload, sign_headers(payload)) + GET * (many - 1))
         promise = journal.submitted.get(timeout=10)
         has_noticed(serving)
         promise.set_result(durable())
@@ -124,7 +123,7 @@ def test_a_closed_connection_does_not_wait_for_ever_to_be_read(serve_app: Serve)
 def test_a_sender_that_leaves_while_more_of_it_waits_is_no_error_and_its_deliveries_count(
     clock: Clock,
     body: Body,
-    signed: Signed,
+    sign_headers: SignHeaders,
     serve_app: Serve,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -140,7 +139,7 @@ def test_a_sender_that_leaves_while_more_of_it_waits_is_no_error_and_its_deliver
     )
     with caplog.at_level(logging.ERROR):
         peer = connect(serving)
-        peer.sendall(b"".join(asking(body(n), signed(body(n))) for n in range(3)))
+        peer.sendall(b"".join(asking(body(n), sign_headers(body(n))) for n in range(3)))
         journal.submitted.get(timeout=10).set_result(durable())
         second = journal.submitted.get(timeout=10)
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -153,12 +152,12 @@ def test_a_sender_that_leaves_while_more_of_it_waits_is_no_error_and_its_deliver
 
 
 def test_a_sender_that_has_said_all_is_answered(
-    clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     journal, payload = SlowJournal(), body()
     serving = serve_app(app(journal, SECRET, mode="test", clock=clock))
     with connect(serving) as peer:
-        peer.sendall(asking(payload, signed(payload)))
+        peer.sendall(asking(payload, sign_headers(payload)))
         peer.shutdown(socket.SHUT_WR)
         promise = journal.submitted.get(timeout=10)
         has_noticed(serving)
@@ -169,22 +168,24 @@ def test_a_sender_that_has_said_all_is_answered(
 
 
 def test_a_sender_that_says_no_more_within_its_body_is_closed_and_nothing_kept(
-    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     payload = body()
     serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     with connect(serving) as peer:
-        peer.sendall(asking(payload, signed(payload))[:-1])
+        peer.sendall(asking(payload, sign_headers(payload))[:-1])
         peer.shutdown(socket.SHUT_WR)
         assert everything(peer) == b""
     assert store.deliveries.page(Mode.TEST).rows == ()
 
 
 @pytest.fixture(params=[b"", GET], ids=["taken at once", "after another request"])
-def trailed(request: pytest.FixtureRequest, body: Body, signed: Signed) -> Callable[[bytes], bytes]:
+def trailed(
+    request: pytest.FixtureRequest, body: Body, sign_headers: SignHeaders
+) -> Callable[[bytes], bytes]:
     """Return a maker of a chunked delivery with a trailer, alone or behind another request."""
     payload = body()
-    headers = [pair for pair in signed(payload) if pair[0] != b"content-length"]
+    headers = [pair for pair in sign_headers(payload) if pair[0] != b"content-length"]
     headers += [(b"transfer-encoding", b"chunked"), (b"connection", b"close")]
 
     def make(trailer: bytes) -> bytes:
@@ -210,7 +211,7 @@ def test_what_follows_the_body_is_no_header(
 
 
 def test_a_callback_that_fails_keeps_no_other_delivery_back(
-    clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     journal, failed = SlowJournal(), threading.Event()
 
@@ -227,7 +228,7 @@ def test_a_callback_that_fails_keeps_no_other_delivery_back(
     with connect(serving) as first, connect(serving) as second:
         commits = []
         for peer in (first, second):
-            peer.sendall(asking(payload, signed(payload)))
+            peer.sendall(asking(payload, sign_headers(payload)))
             commits.append(journal.submitted.get(timeout=10))
         for commit in commits:
             commit.set_result(durable())

@@ -8,7 +8,7 @@ from tests.kusanya.receiver.peers import (
     Body,
     Headers,
     Serve,
-    Signed,
+    SignHeaders,
     closed_by_the_other_side,
     connect,
     read_answer,
@@ -25,13 +25,13 @@ from kusanya.wire import Mode
 
 
 def test_deliveries_arrive_over_one_kept_connection(
-    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     connection = http.client.HTTPConnection(serving.host, serving.port, timeout=10)
     for number in range(5):
         payload = body(number)
-        headers = {n.decode(): v.decode() for n, v in signed(payload)}
+        headers = {n.decode(): v.decode() for n, v in sign_headers(payload)}
         connection.request("POST", "/", payload, headers)
         answer = connection.getresponse()
         assert (answer.status, answer.read()) == (200, b"")
@@ -41,15 +41,15 @@ def test_deliveries_arrive_over_one_kept_connection(
 
 
 def test_requests_sent_without_waiting_are_answered_in_order(
-    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     first, forged, last = (body(number) for number in (1, 2, 3))
     with connect(serving) as peer:
         peer.sendall(
-            request(first, signed(first))
-            + request(forged, signed(forged, secret="whsec_forged"))
-            + request(last, signed(last))
+            request(first, sign_headers(first))
+            + request(forged, sign_headers(forged, secret="whsec_forged"))
+            + request(last, sign_headers(last))
         )
         received = b""
         while received.count(b"HTTP/1.1 ") < 3 or not received.endswith(b"\r\n\r\n"):
@@ -70,13 +70,13 @@ def test_requests_sent_without_waiting_are_answered_in_order(
 
 
 def test_the_beginning_of_a_second_request_does_not_touch_the_first(
-    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     first, second = body(1), body(2)
-    whole = request(second, signed(second))
+    whole = request(second, sign_headers(second))
     with connect(serving) as peer:
-        peer.sendall(request(first, signed(first)) + whole[:90])
+        peer.sendall(request(first, sign_headers(first)) + whole[:90])
         assert read_answer(peer) == b"200 OK"
         peer.sendall(whole[90:])
         assert read_answer(peer) == b"200 OK"
@@ -85,16 +85,16 @@ def test_the_beginning_of_a_second_request_does_not_touch_the_first(
 
 
 def test_deliveries_pages_and_questions_take_turns_on_one_connection(
-    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     payload = body()
-    asked = request(payload, [*signed(payload), (b"expect", b"100-continue")])
+    asked = request(payload, [*sign_headers(payload), (b"expect", b"100-continue")])
     with connect(serving) as peer:
         for number in range(2):
             peer.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
             assert read_answer(peer) == b"200 OK"
-            peer.sendall(request(body(number), signed(body(number))))
+            peer.sendall(request(body(number), sign_headers(body(number))))
             assert read_answer(peer) == b"200 OK"
         head = len(asked) - len(payload)
         peer.sendall(asked[:head])
@@ -111,10 +111,10 @@ def test_deliveries_pages_and_questions_take_turns_on_one_connection(
     ],
 )
 def test_a_connection_that_is_not_to_be_kept_is_closed_after_the_answer(
-    receiving: RunningReceiver, body: Body, signed: Signed, line: bytes, more: Headers
+    receiving: RunningReceiver, body: Body, sign_headers: SignHeaders, line: bytes, more: Headers
 ) -> None:
     payload = body()
-    asked = request(payload, [*signed(payload), *more])
+    asked = request(payload, [*sign_headers(payload), *more])
     with connect(receiving) as peer:
         peer.sendall(asked.replace(b"POST /hooks HTTP/1.1", line))
         assert read_answer(peer) == b"200 OK"
@@ -122,12 +122,12 @@ def test_a_connection_that_is_not_to_be_kept_is_closed_after_the_answer(
 
 
 def test_chunks_are_put_together_and_too_many_of_them_refused(
-    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     serving = serve_app(app(store, SECRET, mode="test", clock=clock))
 
     def chunked(payload: bytes) -> bytes:
-        headers = [pair for pair in signed(payload) if pair[0] != b"content-length"]
+        headers = [pair for pair in sign_headers(payload) if pair[0] != b"content-length"]
         pieces = [payload[at : at + 60_000] for at in range(0, len(payload), 60_000)]
         sent = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces)
         return request(sent + b"0\r\n\r\n", [*headers, (b"transfer-encoding", b"chunked")])
@@ -142,11 +142,11 @@ def test_chunks_are_put_together_and_too_many_of_them_refused(
 
 
 def test_whoever_goes_away_leaves_nothing_behind(
-    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     serving = serve_app(app(store, SECRET, mode="test", clock=clock))
     payload = body()
-    asked = request(payload, signed(payload))
+    asked = request(payload, sign_headers(payload))
 
     def metrics() -> bytes:
         with connect(serving) as peer:
@@ -174,7 +174,7 @@ def test_an_address_for_people_is_complete() -> None:
 
 
 def test_a_sender_that_goes_away_with_a_second_request_begun_is_counted_once(
-    clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     journal, payload = SlowJournal(), body()
     serving = serve_app(app(journal, SECRET, mode="test", clock=clock))
@@ -185,7 +185,7 @@ def test_a_sender_that_goes_away_with_a_second_request_begun_is_counted_once(
             said = b"".join(iter(lambda: peer.recv(65536), b""))
         return said.rpartition(b"kusanya_requests_in_flight ")[2].split(b"\n")[0]
 
-    asked = request(payload, signed(payload))
+    asked = request(payload, sign_headers(payload))
     with connect(serving) as peer:
         peer.sendall(asked + asked[:30])
         promise = journal.submitted.get(timeout=10)

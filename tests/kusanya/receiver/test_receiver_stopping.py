@@ -16,7 +16,7 @@ import pytest
 from tests.kusanya.receiver.peers import (
     SECRET,
     Body,
-    Signed,
+    SignHeaders,
     closed_by_the_other_side,
     connect,
     read_answer,
@@ -35,7 +35,7 @@ from kusanya.wire import Mode
 
 
 def test_a_graceful_stop_answers_what_is_in_flight_and_takes_nothing_new(
-    clock: Clock, body: Body, signed: Signed
+    clock: Clock, body: Body, sign_headers: SignHeaders
 ) -> None:
     journal, ready = SlowJournal(), queue.Queue[RunningReceiver]()
     thread = threading.Thread(
@@ -46,7 +46,7 @@ def test_a_graceful_stop_answers_what_is_in_flight_and_takes_nothing_new(
     thread.start()
     serving, payload = ready.get(timeout=10), body()
     with connect(serving) as peer:
-        peer.sendall(request(payload, signed(payload)))
+        peer.sendall(request(payload, sign_headers(payload)))
         future = journal.submitted.get(timeout=10)
         serving.stop()
         refused_at = time.monotonic() + 10
@@ -90,7 +90,7 @@ print("stopped", flush=True)
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
 def test_a_signal_stops_the_receiver_with_everything_acknowledged_kept(
-    tmp_path: Path, body: Body, signed: Signed, number: signal.Signals
+    tmp_path: Path, body: Body, sign_headers: SignHeaders, number: signal.Signals
 ) -> None:
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "s.db"), SECRET]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -99,7 +99,7 @@ def test_a_signal_stops_the_receiver_with_everything_acknowledged_kept(
             process.stdout.readline().strip().strip("/").rpartition("/")[2].partition(":")
         )
         payload = body()
-        headers = signed(payload, at=datetime.now(UTC))
+        headers = sign_headers(payload, at=datetime.now(UTC))
         connection = http.client.HTTPConnection(host, int(port), timeout=10)
         connection.request("POST", "/", payload, {n.decode(): v.decode() for n, v in headers})
         assert connection.getresponse().status == 200
@@ -112,7 +112,7 @@ def test_a_signal_stops_the_receiver_with_everything_acknowledged_kept(
 
 
 def test_a_drained_receiver_acknowledges_what_comes_until_it_is_told_again(
-    clock: Clock, body: Body, signed: Signed
+    clock: Clock, body: Body, sign_headers: SignHeaders
 ) -> None:
     journal, ready = SlowJournal(), queue.Queue[RunningReceiver]()
     thread = threading.Thread(
@@ -133,9 +133,9 @@ def test_a_drained_receiver_acknowledges_what_comes_until_it_is_told_again(
     while readiness() == b"200 OK":
         pass
     with connect(serving) as peer, connect(serving) as late:
-        peer.sendall(request(payload, signed(payload)))
+        peer.sendall(request(payload, sign_headers(payload)))
         future = journal.submitted.get(timeout=10)
-        late.sendall(request(payload, signed(payload)))
+        late.sendall(request(payload, sign_headers(payload)))
         last = journal.submitted.get(timeout=10)
         future.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
         assert read_answer(peer) == b"200 OK"
@@ -151,7 +151,7 @@ def test_a_drained_receiver_acknowledges_what_comes_until_it_is_told_again(
 
 
 def test_secrets_are_read_again_without_losing_a_delivery(
-    clock: Clock, body: Body, signed: Signed, caplog: pytest.LogCaptureFixture
+    clock: Clock, body: Body, sign_headers: SignHeaders, caplog: pytest.LogCaptureFixture
 ) -> None:
     journal, ready, payload = SlowJournal(), queue.Queue[RunningReceiver](), body()
     held: list[str | ConfigurationError] = ["whsec_new", ConfigurationError("the file is empty")]
@@ -184,14 +184,14 @@ def test_secrets_are_read_again_without_losing_a_delivery(
         return line
 
     with connect(serving) as old, connect(serving) as new:
-        old.sendall(request(payload, signed(payload, secret="whsec_old")))
+        old.sendall(request(payload, sign_headers(payload, secret="whsec_old")))
         under_way = journal.submitted.get(timeout=10)
         serving.hang_up()
         assert logged() == "the secrets were read again"
         under_way.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
         assert read_answer(old) == b"200 OK"
         for number, answer in ((2, b"200 OK"), (3, b"200 OK")):
-            new.sendall(request(payload, signed(payload, secret="whsec_new")))
+            new.sendall(request(payload, sign_headers(payload, secret="whsec_new")))
             future = journal.submitted.get(timeout=10)
             future.set_result(
                 DeliveryReceipt(delivery_id="dlv", verdict=Verdict.VERIFIED, seq=number)
@@ -200,7 +200,7 @@ def test_secrets_are_read_again_without_losing_a_delivery(
             if held:
                 serving.hang_up()
                 assert logged() == "the secrets stay as they were"
-        old.sendall(request(payload, signed(payload, secret="whsec_old")))
+        old.sendall(request(payload, sign_headers(payload, secret="whsec_old")))
         last = journal.submitted.get(timeout=10)
         last.set_result(DeliveryReceipt(delivery_id="dlv", verdict=Verdict.REJECTED, seq=4))
         assert read_answer(old) == b"400 Bad Request"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 import pytest
+from tests.kusanya.receiver.peers import Headers, SignHeaders
 
 from kusanya.clock import Clock
 from kusanya.receiver import app
@@ -19,8 +20,6 @@ SECRET = "whsec_" + "a" * 32
 FORGED = "whsec_forged"
 
 Body = Callable[..., bytes]
-Headers = list[tuple[bytes, bytes]]
-Signed = Callable[..., Headers]
 Serve = Callable[..., RunningReceiver]
 
 SPLICES = (
@@ -67,12 +66,12 @@ def serving(store: Store, clock: Clock, serve_app: Serve) -> RunningReceiver:
 @pytest.mark.timeout(3600)
 @pytest.mark.scale(1_000, 20_000, 200_000)
 def test_every_honest_delivery_is_answered_among_hostile_ones(
-    store: Store, serving: RunningReceiver, body: Body, signed: Signed, rounds: int
+    store: Store, serving: RunningReceiver, body: Body, sign_headers: SignHeaders, rounds: int
 ) -> None:
     address = (serving.host, serving.port)
     chance = random.Random(11)  # noqa: S311 - a test repeats itself
     forged = body(999_999)
-    attack = request(forged, signed(forged, secret=FORGED))
+    attack = request(forged, sign_headers(forged, secret=FORGED))
     honest = 0
     with ExitStack() as stack:
         for _ in range(50):
@@ -88,7 +87,7 @@ def test_every_honest_delivery_is_answered_among_hostile_ones(
                     continue
             if number % 10 == 0:
                 payload = body(number)
-                headers = {n.decode(): v.decode() for n, v in signed(payload)}
+                headers = {n.decode(): v.decode() for n, v in sign_headers(payload)}
                 connection.request("POST", "/", payload, headers)
                 answer = connection.getresponse()
                 assert (answer.status, answer.read()) == (200, b"")

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from tests.kusanya.receiver.peers import SignHeaders
 
 from kusanya.alarms.gauges import UnreadableStore
 from kusanya.clock import Clock
@@ -20,7 +21,6 @@ from kusanya.wire import Mode
 SECRET = "whsec_" + "a" * 32
 
 Body = Callable[..., bytes]
-Signed = Callable[..., list[tuple[bytes, bytes]]]
 Serve = Callable[..., RunningReceiver]
 
 
@@ -67,7 +67,7 @@ def ask(
 
 
 def test_it_lives_is_not_ready_refuses_for_now_and_then_works(
-    store: Store, clock: Clock, body: Body, signed: Signed, serve_app: Serve
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, serve_app: Serve
 ) -> None:
     turns, away = Turns(), [StoreAway("the database does not answer")] * 2
     pending = list(away)
@@ -88,7 +88,7 @@ def test_it_lives_is_not_ready_refuses_for_now_and_then_works(
         assert ask(serving, "GET", page) == (503, "the store cannot be read or written")
     status, metrics = ask(serving, "GET", "/metrics")
     assert (status, 'kusanya_store_readable{mode="test"} 0.0' in metrics) == (200, True)
-    assert ask(serving, "POST", "/", payload, signed(payload)) == (
+    assert ask(serving, "POST", "/", payload, sign_headers(payload)) == (
         503,
         "cannot be made durable now",
     )
@@ -100,13 +100,13 @@ def test_it_lives_is_not_ready_refuses_for_now_and_then_works(
     assert opened.wait(60)
     while ask(serving, "GET", "/readyz")[0] != 200:
         pass
-    assert ask(serving, "POST", "/", payload, signed(payload))[0] == 200
+    assert ask(serving, "POST", "/", payload, sign_headers(payload))[0] == 200
     assert store.feed.head() > 0
     assert turns.seen == [0.5, 1.0]
 
 
 def test_secrets_that_were_read_again_meanwhile_hold(
-    store: Store, clock: Clock, body: Body, signed: Signed
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders
 ) -> None:
     turns = Turns()
     pending = [StoreAway("away")]

@@ -22,12 +22,12 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def deliver(store: Store, clock: Clock, signed: Any, ask: Any) -> Deliver:
+def deliver(store: Store, clock: Clock, sign_headers: Any, ask: Any) -> Deliver:
     """Return what delivers a body to the receiver of a mode, signed with that mode's secret."""
 
     async def send(mode: Mode, body: bytes) -> int:
         receiver = app(store, SECRETS[mode], mode=mode.value, clock=clock)
-        answer = await ask(receiver, body, signed(body, secret=SECRETS[mode]))
+        answer = await ask(receiver, body, sign_headers(body, secret=SECRETS[mode]))
         return int(answer.status)
 
     return send
