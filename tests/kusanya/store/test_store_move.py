@@ -144,7 +144,7 @@ def test_a_move_that_was_stopped_anywhere_goes_on(
         assert store.maintenance.check() == ()
 
 
-@pytest.mark.parametrize("step", ["_verify", "_give_up_file", "_release"])
+@pytest.mark.parametrize("step", ["_verify", "_mark_moved", "_release"])
 def test_there_is_never_more_than_one_store(
     place: Path,
     postgres_url: str,
