@@ -137,7 +137,7 @@ async def test_without_a_key_asking_is_off_and_says_why(
         assert help_.count("off: read-only; start with --allow-writes") == len(acts) > 1
 
 
-async def test_a_catch_up_tells_what_was_learned(
+async def test_a_catch_up_reports_what_was_learned(
     opened: OpenConsole,
     queries: ServiceQueries,
     paid: Collection,

@@ -67,7 +67,7 @@ def test_missing_events_stand_among_the_arrivals_at_the_time_they_were_learned(
     ]  # fmt: skip
 
 
-def test_paging_over_the_merged_list_tells_every_row_once_in_both_directions(
+def test_paging_over_the_merged_list_shows_every_row_once_in_both_directions(
     pages: ListPages[DeliveryRecord], seed: Any, clock: ManualClock
 ) -> None:
     now = clock.now()

@@ -120,7 +120,7 @@ async def test_an_event_that_the_sender_never_made_is_unknown_to_its_log(
 
 
 @pytest.mark.anyio
-async def test_a_sender_that_does_not_answer_is_told_and_blanks_nothing(
+async def test_a_sender_that_does_not_answer_is_reported_and_blanks_nothing(
     console: Build, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
     seed.life(0, at=clock.now() - timedelta(minutes=1))
@@ -290,7 +290,7 @@ def test_what_reached_nobody_and_was_seen_by_nobody_is_no_difference(
     assert [one.arrival for one in found.deliveries[0].attempts] == [None, second]
 
 
-def test_an_answer_that_the_sender_never_heard_is_one(store: Store, seed: Any) -> None:
+def test_an_answer_that_the_sender_never_received_is_one(store: Store, seed: Any) -> None:
     first = _arrival(store, seed, 0.6)
     found = compare([_delivery(_attempt(1, 0.5, code=None, error="timeout"))], [first])
     [one] = found.deliveries[0].attempts

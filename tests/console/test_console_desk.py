@@ -190,7 +190,7 @@ async def test_a_paste_anywhere_on_lookup_replaces_and_its_own_key_begins_anew(
 
 
 @pytest.mark.parametrize("reference", ["INV-2026-000123", "SHOP/2026/03/04/000777"])
-async def test_references_keep_the_end_that_tells_them_apart(
+async def test_references_keep_the_end_that_distinguishes_them(
     opened: OpenConsole, seed: Any, clock: ManualClock, reference: str
 ) -> None:
     at = clock.now() - timedelta(minutes=1)
@@ -214,7 +214,7 @@ async def test_older_rows_keep_their_time_of_day(
         assert "02 Feb 15:24:07" in shown(app), "the card tells the second"
 
 
-async def test_who_acknowledges_after_another_is_told_and_named_so(  # noqa: PLR0917 - fixtures
+async def test_who_acknowledges_after_another_reads_it_and_is_named_so(  # noqa: PLR0917 - fixtures
     opened: OpenConsole, seed: Any, at_rest: AtRest, store: Store, clock: ManualClock,
     operator: OperatorActions,
 ) -> None:  # fmt: skip
@@ -281,7 +281,7 @@ def test_the_settings_of_the_file_reach_every_console(
     assert app.context.lists.of("live").order is SortOrder.AMOUNT
 
 
-def test_a_file_of_columns_that_cannot_be_read_is_told_and_stops_nobody(
+def test_a_file_of_columns_that_cannot_be_read_is_reported_and_stops_nobody(
     console: Callable[..., ConsoleApp], tmp_path: Path
 ) -> None:
     (tmp_path / "lists.json").write_text('{"lists": 7}')

@@ -170,7 +170,7 @@ def test_raw_csv_gives_every_value_back_exactly(
     assert {row["phone"][:9] for row in rows} == {"+255•••••"}
 
 
-def test_raw_csv_tells_an_empty_text_from_nothing_and_digits_from_a_number(
+def test_raw_csv_distinguishes_an_empty_text_from_nothing_and_digits_from_a_number(
     awkward: ListPages[CollectionRow], tmp_path: Path
 ) -> None:
     target = tmp_path / "x.raw.csv"

@@ -19,7 +19,7 @@ from kusanya_console.ui.format import plain
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 
-def test_the_first_snapshot_primes_and_the_next_ones_tell_what_changed(
+def test_the_first_snapshot_primes_and_the_next_ones_say_what_changed(
     store: Store, seed: Any, clock: ManualClock
 ) -> None:
     seed.busy(10)
@@ -123,7 +123,7 @@ def test_what_the_other_mode_says_of_a_known_collection_is_news(
     assert row.contradictions == 1
 
 
-def test_a_backlog_is_read_in_bounded_steps_and_its_age_is_told(
+def test_a_backlog_is_read_in_bounded_steps_and_its_age_is_reported(
     store: Store, seed: Any, clock: ManualClock
 ) -> None:
     feed = Feed(store, mode=Mode.LIVE, clock=clock)

@@ -47,7 +47,7 @@ def test_the_page(size: tuple[int, int], shift: None, picture: Any) -> None:
 
 
 @pytest.mark.anyio
-async def test_the_page_tells_a_shift_and_goes_to_the_one_before(
+async def test_the_page_shows_a_shift_and_goes_to_the_one_before(
     opened: OpenConsole, shift: None, at_rest: AtRest
 ) -> None:
     async with opened("8") as (app, pilot):

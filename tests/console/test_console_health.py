@@ -171,7 +171,7 @@ async def test_while_the_silence_stands_no_endpoint_is_called_healthy(
         assert "healthy" not in shown(app)
 
 
-async def test_the_report_tells_who_can_mend_a_failure_and_how_long_prompts_take(
+async def test_the_report_says_who_can_help_with_a_failure_and_how_long_prompts_take(
     opened: OpenConsole, seed: Any, clock: ManualClock
 ) -> None:
     seed.busy(30)

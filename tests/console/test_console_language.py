@@ -59,7 +59,7 @@ def swahili() -> Iterator[None]:
         ("nobody wrote this sentence. Nor this.", "nobody wrote this sentence. Nor this."),
     ],
 )
-def test_a_filled_sentence_is_told_by_its_form_and_keeps_what_came_from_outside(
+def test_a_filled_sentence_is_recognised_by_its_form_and_keeps_what_came_from_outside(
     english: str, said: str
 ) -> None:
     assert language.translate_filled(english) == said

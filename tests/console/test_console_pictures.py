@@ -106,7 +106,7 @@ def test_an_endpoint_that_nothing_reaches_raises_the_alarm_on_every_screen(
     assert picture(MEDIUM, "4")
 
 
-def test_test_mode_is_told_in_words_and_a_paused_list_says_so(seed: Any, picture: Any) -> None:
+def test_test_mode_is_said_in_words_and_a_paused_list_says_so(seed: Any, picture: Any) -> None:
     for n in range(20):
         seed.life(n, at=NOON - timedelta(seconds=30 * n), mode=Mode.TEST)
     assert picture(MEDIUM, "P", mode=Mode.TEST)
@@ -279,7 +279,7 @@ def test_a_theme_of_the_terminals_own_colours(seed: Any, picture: Any) -> None:
 
 
 @on_two_sizes
-def test_creations_that_nobody_works_on_are_told_and_explained(
+def test_creations_that_nobody_works_on_are_shown_and_explained(
     size: tuple[int, int], seed: Any, picture: Any
 ) -> None:
     lost = {"outcome": "not_sent", "took_us": 900, "sentence": "no answer in time"}
@@ -290,7 +290,7 @@ def test_creations_that_nobody_works_on_are_told_and_explained(
 
 
 @on_two_sizes
-def test_a_creation_without_an_answer_is_told_in_the_lookup(
+def test_a_creation_without_an_answer_is_shown_in_the_lookup(
     size: tuple[int, int], seed: Any, picture: Any
 ) -> None:
     seed.intents()

@@ -54,7 +54,7 @@ def test_what_says_nothing_about_striking_is_refused(text: str) -> None:
         parse_fault_rule("x", text)
 
 
-def test_a_rule_tells_how_often_it_may_still_strike() -> None:
+def test_a_rule_says_how_often_it_may_still_strike() -> None:
     assert FaultRule(kind="x").frequency == "always"
     assert FaultRule(kind="x", rate=0.25).frequency == "25 %"
     rule = FaultRule(kind="x", times=3, struck=2)

@@ -59,7 +59,7 @@ def walked(pages: ListPages[Any], step: int, *, up: bool) -> list[str]:
 @pytest.mark.parametrize(
     "text", ["", "channel:mpesa", "amount:5000..90000", "fee:100..900", "ref:48201"]
 )
-def test_small_pages_from_either_end_tell_each_row_once(
+def test_small_pages_from_either_end_show_each_row_once(
     order: SortOrder, text: str, pages: Pages, seed: Any, clock: ManualClock
 ) -> None:
     with seed.together():

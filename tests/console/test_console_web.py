@@ -270,7 +270,7 @@ def test_writes_in_a_browser_are_refused(path: Path) -> None:
     assert ended.stdout == ""
 
 
-def test_a_store_that_is_not_there_is_told_before_an_address(tmp_path: Path) -> None:
+def test_a_store_that_is_not_there_is_reported_before_an_address(tmp_path: Path) -> None:
     ended = run("--web", f"--store={tmp_path / 'none.db'}")
     assert ended.returncode == 1
     assert "http://" not in ended.stdout + ended.stderr

@@ -314,7 +314,7 @@ async def test_one_person_opens_so_many_and_leaves_room_for_others(path: Path) -
             await socket.close()
 
 
-def test_a_console_is_told_as_much_as_its_role_needs() -> None:
+def test_a_console_gets_the_secrets_that_its_role_needs() -> None:
     def secrets_of(role: Role | None) -> set[str]:
         settings = WebSettings(
             store="x.db", mode=Mode.LIVE, profile="main", clock="real", user="a", role=role

@@ -55,11 +55,11 @@ def test_an_age_counts_from_now() -> None:
     ("seconds", "said"),
     [(0, "0 s"), (59, "59 s"), (190, "3 min 10 s"), (5_760, "1 h 36 min"), (188_400, "2 d 4 h")],
 )
-def test_a_span_is_told_in_two_units(seconds: int, said: str) -> None:
+def test_a_span_is_written_in_two_units(seconds: int, said: str) -> None:
     assert format_duration(timedelta(seconds=seconds)) == said
 
 
-def test_a_short_gap_is_told_in_milliseconds() -> None:
+def test_a_short_gap_is_written_in_milliseconds() -> None:
     assert format_gap(timedelta(milliseconds=182)) == "+182 ms"
     assert format_gap(timedelta(seconds=20)) == "+20 s"
 

@@ -16,7 +16,7 @@ from kusanya_console.cli.process.terminal import look_after
 from kusanya_console.demo.processes import Child, ChildFailed
 
 
-def test_a_killed_child_is_told_with_its_signal_and_not_with_an_old_line_of_its_log(
+def test_a_killed_child_is_reported_with_its_signal_and_not_with_an_old_line_of_its_log(
     tmp_path: Path,
 ) -> None:
     log = tmp_path / "receiver.log"
@@ -57,7 +57,7 @@ def test_a_child_that_fails_while_its_parent_lives_ends_with_its_own_code() -> N
 
 
 @pytest.mark.anyio
-async def test_every_child_that_ends_is_told_in_the_result_line(
+async def test_every_child_that_ends_is_named_in_the_result_line(
     console: Callable[..., ConsoleApp], at_rest: AtRest
 ) -> None:
     ended: list[str] = []

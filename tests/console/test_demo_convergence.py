@@ -56,7 +56,7 @@ def test_three_equal_accounts_converge() -> None:
         "other event",
     ],
 )
-def test_every_disagreement_is_told(
+def test_every_disagreement_is_reported(
     truth: dict[str, object], kept: StoredState | None, announced: tuple[str, str], what: str
 ) -> None:
     (mismatch,) = verdict(truth, kept, announced)

@@ -61,7 +61,7 @@ def test_a_demo_that_is_killed_goes_on_at_its_next_start(tmp_path: Path) -> None
         assert len(set(collections)) == len(collections) == summary.collections
 
 
-def test_a_demo_tells_when_one_of_its_processes_dies(tmp_path: Path) -> None:
+def test_a_demo_reports_that_one_of_its_processes_died(tmp_path: Path) -> None:
     demo = start(tmp_path / "demo", "--seconds=60")
     assert demo.stdout is not None
     demo.stdout.readline()

@@ -185,7 +185,7 @@ def test_what_cannot_be_meant_is_said_in_one_line_and_changes_nothing(
     assert [line.split(" ")[0].rstrip(":") for line in ours.answer("help")][:-1] == list(VERBS)
 
 
-def test_who_follows_all_hears_every_change_once_and_many_as_a_count(
+def test_who_follows_all_reads_every_change_once_and_many_as_a_count(
     talk: Talk, seed: Seed, clock: ManualClock
 ) -> None:
     ours, quiet = talk(Follow.ALL, Mode.LIVE), talk(mode=Mode.LIVE)

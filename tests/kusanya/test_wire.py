@@ -227,7 +227,7 @@ def test_a_key_is_1_to_255_printable_ascii_without_outer_space(key: str, good: b
     assert is_idempotency_key(key) is good
 
 
-def test_identifiers_are_told_by_their_form() -> None:
+def test_identifiers_are_recognised_by_their_form() -> None:
     assert is_collection_id("col_aZ0-9_x")
     assert is_event_id("evt_1")
     for text in ("", "col_", "evt_1", "col_a b", "col_1\n", "COL_1", "col_é"):

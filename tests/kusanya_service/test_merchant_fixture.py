@@ -194,7 +194,7 @@ def statuses(service: PaymentService) -> list[Any]:
     return [[attempt["status_code"] for attempt in one["attempts"]] for one in found]
 
 
-def test_an_app_on_the_services_clock_hears_what_happens_days_later(
+def test_an_app_on_the_services_clock_receives_what_happens_days_later(
     payment_service: PaymentService, tmp_path: Path
 ) -> None:
     before = payment_service.clock.now()

@@ -107,7 +107,7 @@ def test_time_that_passes_while_the_service_is_stopped_counts(
 
 @pytest.mark.spec("limits-key-retention")
 @pytest.mark.parametrize("how", ["reboots", "forgets_its_boots"])
-def test_where_only_the_wall_clock_tells_how_long_the_service_was_stopped_keys_live_on(
+def test_where_only_the_wall_clock_shows_how_long_the_service_was_stopped_keys_live_on(
     machine: Machine, how: str
 ) -> None:
     with machine.service() as (service, clock):

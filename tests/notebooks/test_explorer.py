@@ -78,7 +78,7 @@ def test_a_reference_is_found_by_its_beginning(explorer: Any) -> None:
     assert explorer.summary.value.startswith("0 collections")
 
 
-def test_a_click_tells_the_story_and_another_filter_forgets_it(explorer: Any) -> None:
+def test_a_click_shows_the_story_and_another_filter_forgets_it(explorer: Any) -> None:
     explorer.status.value = "failed"
     explorer.table.selected_rows = [0]
     chosen = explorer.chosen().iloc[0]
@@ -92,7 +92,7 @@ def test_a_click_tells_the_story_and_another_filter_forgets_it(explorer: Any) ->
     assert len(explorer.timeline.df) == 0
 
 
-def test_the_collection_of_a_break_is_told_whatever_is_filtered(
+def test_the_collection_of_a_break_is_shown_whatever_is_filtered(
     explorer: Any, explorer_class: Any, months: Load
 ) -> None:
     collection_id = str(explorer.chosen()["id"].iloc[0])

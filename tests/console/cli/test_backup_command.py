@@ -42,7 +42,7 @@ def test_an_old_backup_is_an_alarm_until_a_new_one_is_made(
     assert kusanya("health", "--store", path)[0] == 0
 
 
-def test_a_store_that_is_told_to_expect_backups_says_when_none_comes(
+def test_a_store_that_expects_backups_says_when_none_comes(
     kusanya: Kusanya, tmp_path: Path
 ) -> None:
     clock = ManualClock(datetime.now(UTC) - timedelta(hours=30))
@@ -57,7 +57,7 @@ def test_a_store_that_is_told_to_expect_backups_says_when_none_comes(
     assert (code, json.loads(out)["within"]) == (0, None)
 
 
-def test_a_copy_with_findings_is_told_and_removes_no_older_one(
+def test_a_copy_with_findings_is_reported_and_removes_no_older_one(
     kusanya: Kusanya, path: str, tmp_path: Path, seed: Any
 ) -> None:
     folder = tmp_path / "backups"
@@ -84,7 +84,7 @@ def test_a_copy_with_findings_is_told_and_removes_no_older_one(
         (("mark-backed-up", "--backup", "x", "--at", "3026-01-01T00:00Z"), "yet to come"),
     ],
 )
-def test_wrong_usage_is_told(
+def test_wrong_usage_is_reported(
     kusanya: Kusanya, path: str, words: tuple[str, ...], said: str
 ) -> None:
     code, out, err = kusanya("store", *words, "--store", path)

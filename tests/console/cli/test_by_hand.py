@@ -46,7 +46,7 @@ def document(ended: ActionResult) -> Any:
     return json.loads(out)
 
 
-def test_whoami_tells_the_merchant_and_the_mode(shop: Kusanya) -> None:
+def test_whoami_prints_the_merchant_and_the_mode(shop: Kusanya) -> None:
     principal = document(shop("whoami", "--json"))
     assert principal["mode"] == "test"
     assert principal["key_id"].startswith("key_")
@@ -89,7 +89,7 @@ def test_an_internal_address_is_refused_as_an_endpoint(shop: Kusanya) -> None:
     assert (code, err.count("\n")) == (1, 1)
 
 
-def test_virtual_time_moves_as_far_as_it_is_told(shop: Kusanya) -> None:
+def test_virtual_time_moves_as_far_as_it_is_advanced(shop: Kusanya) -> None:
     before = document(shop("clock", "show", "--json"))["now"]
     after = document(shop("clock", "advance", "3600", "--json"))["now"]
     assert before < after
@@ -203,7 +203,7 @@ def test_the_clock_of_the_service_decides_what_may_be_replayed(
     assert "--clock" in shop("watch", "--help")[1]
 
 
-def test_changes_of_the_service_are_told_to_scripts_too(shop: Kusanya, tmp_path: Path) -> None:
+def test_changes_of_the_service_are_reported_to_scripts_too(shop: Kusanya, tmp_path: Path) -> None:
     key = document(shop("keys", "create", "test", "--json"))["id"]
     assert document(shop("keys", "revoke", key, "--json")) == {"id": key, "revoked": True}
     made = document(shop("endpoints", "add", "https://merchant.example/hooks", "--json"))["id"]
@@ -311,7 +311,7 @@ def test_a_store_is_checked_rebuilt_backed_up_copied_and_exported(
     assert shop("store", "forget-bodies", "--before", "yesterday")[0] == 2
 
 
-def test_a_month_without_books_is_told_as_not_proven(shop: Kusanya, tmp_path: Path) -> None:
+def test_a_month_without_books_is_reported_as_not_proven(shop: Kusanya, tmp_path: Path) -> None:
     shop("collect", "5000", "0754000001", "INV-14")
     code, out, _ = shop(
         *("reconcile", "--from", "2020-01-01", "--to", "2030-01-01", "--json"),

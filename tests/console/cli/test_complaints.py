@@ -50,7 +50,7 @@ def test_a_mode_that_there_is_not_is_a_usage_error(
     assert "'live' or 'test'" in err
 
 
-def test_a_taken_port_is_told_with_its_number(
+def test_a_taken_port_is_reported_with_its_number(
     kusanya: Callable[..., ActionResult], taken_port: int, tmp_path: Path
 ) -> None:
     code, _, err = kusanya("service", f"--port={taken_port}", f"--data={tmp_path / 'service'}")
@@ -58,7 +58,7 @@ def test_a_taken_port_is_told_with_its_number(
     assert str(taken_port) in err
 
 
-def test_a_receivers_taken_port_is_told_with_its_number(
+def test_a_receivers_taken_port_is_reported_with_its_number(
     kusanya: Callable[..., ActionResult],
     taken_port: int,
     tmp_path: Path,
@@ -72,7 +72,7 @@ def test_a_receivers_taken_port_is_told_with_its_number(
     assert "canary" not in err
 
 
-def test_a_data_folder_that_cannot_be_made_is_told(
+def test_a_data_folder_that_cannot_be_made_is_reported(
     kusanya: Callable[..., ActionResult], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
@@ -80,7 +80,7 @@ def test_a_data_folder_that_cannot_be_made_is_told(
     assert (code, is_one_clear_line(err)) == (1, True)
 
 
-def test_a_demo_folder_that_cannot_be_made_is_told(
+def test_a_demo_folder_that_cannot_be_made_is_reported(
     kusanya: Callable[..., ActionResult], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
@@ -101,7 +101,7 @@ def test_without_an_api_key_the_variable_is_named(kusanya: Callable[..., ActionR
     assert "KUSANYA_API_KEY" in err
 
 
-def test_a_wrong_dashboard_is_told_without_its_token(
+def test_a_wrong_dashboard_is_reported_without_its_token(
     kusanya: Callable[..., ActionResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUSANYA_DASHBOARD_URL", "http://127.0.0.1:9/dashboard")
@@ -111,7 +111,7 @@ def test_a_wrong_dashboard_is_told_without_its_token(
     assert "canary" not in err
 
 
-def test_a_store_that_is_not_there_is_told(
+def test_a_store_that_is_not_there_is_reported(
     kusanya: Callable[..., ActionResult], tmp_path: Path
 ) -> None:
     code, _, err = kusanya("find", "INV-1", f"--store={tmp_path / 'none.sqlite'}")
@@ -119,7 +119,7 @@ def test_a_store_that_is_not_there_is_told(
     assert not (tmp_path / "none.sqlite").exists()
 
 
-def test_a_file_that_is_no_store_is_told_and_left_alone(
+def test_a_file_that_is_no_store_is_reported_and_left_alone(
     kusanya: Callable[..., ActionResult], tmp_path: Path
 ) -> None:
     file = tmp_path / "shopping-list.txt"
@@ -199,7 +199,7 @@ def test_a_named_configuration_that_is_not_there_is_a_usage_error(
     assert "KUSANYA_CONFIG" in err
 
 
-def test_a_clock_that_cannot_be_followed_is_told(
+def test_a_clock_that_cannot_be_followed_is_reported(
     kusanya: Callable[..., ActionResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")

@@ -354,7 +354,7 @@ def test_a_message_of_many_lines_is_one_and_a_list_with_messages_is_a_list(
     assert (code, out.count("INV-482003  TZS"), "\nINV-7:\n" in out) == (1, 2, True)
 
 
-def test_facts_that_contradict_each_other_are_told_by_the_code_where_all_were_found(
+def test_facts_that_contradict_each_other_are_reported_by_the_code_where_all_were_found(
     kusanya: Kusanya, seed: Seed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for n in (1, 3):

@@ -60,7 +60,7 @@ def test_no_summary_in_a_list_of_commands_is_cut(
 
 
 @pytest.mark.parametrize("arguments", [("--version",), ("--version", "find")])
-def test_the_version_is_told(
+def test_the_version_is_printed(
     kusanya: Callable[..., ActionResult], arguments: tuple[str, ...]
 ) -> None:
     assert kusanya(*arguments) == (0, f"kusanya {version('kusanya')}\n", "")

@@ -14,7 +14,7 @@ from kusanya_console.cli import handover
 Kusanya = Callable[..., tuple[int, str, str]]
 
 
-def test_a_shift_is_told_in_three_parts_without_a_phone(
+def test_a_shift_is_printed_in_three_parts_without_a_phone(
     kusanya: Kusanya, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUSANYA_MODE", "live")

@@ -96,7 +96,7 @@ def test_what_the_user_changed_in_a_copy_stays(
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_folder_that_cannot_be_made_is_told_with_the_way_out(
+def test_a_folder_that_cannot_be_made_is_reported_with_the_way_out(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "data").write_text("a file", encoding="utf-8")

@@ -97,7 +97,7 @@ def test_the_others_leave_it_as_it_is(
     ],
     ids=" ".join,
 )
-def test_a_command_that_is_told_to_migrates_first(
+def test_a_command_that_is_asked_to_migrates_first(
     kusanya: Callable[..., ActionResult],
     older: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -110,7 +110,7 @@ def test_a_command_that_is_told_to_migrates_first(
     assert revision(older) == migrations.REVISIONS[-1]
 
 
-def test_being_told_to_migrate_forgives_no_lost_file(
+def test_being_asked_to_migrate_forgives_no_lost_file(
     kusanya: Callable[..., ActionResult], older: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUSANYA_SECRETS", "shop=whsec_canary")

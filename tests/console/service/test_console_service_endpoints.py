@@ -60,7 +60,7 @@ async def test_a_new_endpoint_shows_its_secret_once_and_no_audit_row_holds_it(
     assert "whsec_" not in everything_kept(store)
 
 
-async def test_an_address_that_the_service_refuses_is_told_with_its_reason_and_audited(
+async def test_an_address_that_the_service_refuses_is_reported_with_its_reason_and_audited(
     context: Build, store: Store, at_rest: AtRest
 ) -> None:
     app = context()

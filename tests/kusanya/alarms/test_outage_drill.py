@@ -210,7 +210,7 @@ def drilled(folder: Path) -> Iterator[Drill]:
 
 
 @pytest.mark.parametrize("outage", OUTAGES.values(), ids=OUTAGES.keys())
-def test_people_are_told_of_an_outage_in_time_once_and_of_its_end(
+def test_people_are_notified_of_an_outage_in_time_once_and_of_its_end(
     outage: Outage,
     tmp_path: Path,
     record_property: Callable[[str, object], None],

@@ -57,7 +57,7 @@ def test_a_lost_or_failed_create_ends_as_one_collection(
     assert {delivery.event["data"]["id"] for delivery in payment_service.deliveries} == {made.id}
 
 
-def test_the_principal_tells_the_mode(client: Any) -> None:
+def test_the_principal_has_the_mode(client: Any) -> None:
     found = client.whoami()
     assert found.mode is Mode.TEST
     assert found.key_id.startswith("key_")

@@ -145,7 +145,7 @@ def test_retry_after_is_read_in_both_forms_up_to_a_minute(text: str, seconds: fl
     assert retry_after_s(response, now=NOW) == seconds
 
 
-def test_pauses_double_with_full_jitter_and_never_undercut_the_services_wish() -> None:
+def test_pauses_double_with_full_jitter_and_are_never_shorter_than_the_service_asks_for() -> None:
     full = [pause_s(n, chance=1.0, retry_after_s=None) for n in range(1, 8)]
     assert full == [0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0]
     assert pause_s(5, chance=0.0, retry_after_s=None) == 0.0
@@ -173,7 +173,9 @@ def test_one_attempt_takes_at_most_ten_seconds_of_the_thirty(driver: Any, wire: 
     assert network.within_s == [10.0, 10.0]
 
 
-def test_a_wish_beyond_the_deadline_ends_the_call_at_once(driver: Any, wire: Any) -> None:
+def test_a_requested_pause_beyond_the_deadline_ends_the_call_at_once(
+    driver: Any, wire: Any
+) -> None:
     clock = wire.clock()
     client = driver.client(transport=Script(_answer(429, Retry_After="45")), clock=clock)
     with pytest.raises(RateLimited) as caught:
@@ -216,7 +218,7 @@ def test_attempts_are_counted_and_bounded(driver: Any) -> None:
         pytest.param([_answer(409)], Conflict, id="conflict that stays"),
     ],
 )
-def test_the_ending_of_a_create_tells_whether_money_may_have_moved(
+def test_the_error_of_a_create_says_whether_money_may_have_moved(
     driver: Any, replies: list[Response | Failure], kind: type[KusanyaError]
 ) -> None:
     network = Script(*replies)

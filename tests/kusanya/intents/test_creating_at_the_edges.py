@@ -63,9 +63,7 @@ def test_an_intent_that_is_not_there_is_said_to_be_so(
         decide(store, "int_nowhere", actor=" ", **decision)
 
 
-def test_a_key_that_does_not_tell_its_mode_creates_nothing(
-    store: Store, service: Any, clock: Any
-) -> None:
+def test_a_key_of_unknown_mode_creates_nothing(store: Store, service: Any, clock: Any) -> None:
     client = Client(
         "another_form_4242", base_url="http://127.0.0.1:9", clock=clock, transport=service
     )
@@ -78,7 +76,7 @@ def test_an_order_shows_nothing_of_the_customer() -> None:
     assert repr(CreateRequest(**ORDER)) == "CreateRequest(reference='order-1', amount=5000)"
 
 
-def test_there_is_no_intent_to_tell_of_before_there_is_one(store: Store, clock: Any) -> None:
+def test_there_is_no_intent_to_name_before_there_is_one(store: Store, clock: Any) -> None:
     recorded = RecordedAttempts(
         Claim.new(store, clock, ""),
         send_target=SendTarget(target=lambda: "", profile="shop"),
@@ -203,7 +201,7 @@ def test_a_claim_that_another_process_took_over_first_is_theirs(
     assert the_intent(store).claimed_by == "another-machine:1"
 
 
-def test_a_person_who_decides_too_late_is_told_what_became_of_it(
+def test_a_person_who_decides_too_late_reads_what_became_of_it(
     store: Store, new_client: Any, service: Any, play: Any, clock: Any
 ) -> None:
     intent = _unknown(store, new_client, service, play)

@@ -75,7 +75,7 @@ def test_a_replayed_answer_is_followed_by_a_look_at_the_present(
         ("KEY_REFUSED", AuthenticationError, IntentState.PREPARED),
     ],
 )
-def test_an_intent_tells_what_is_known_and_can_be_resumed(
+def test_an_intent_shows_what_is_known_and_can_be_resumed(
     store: Store,
     new_client: NewClient,
     play: Any,

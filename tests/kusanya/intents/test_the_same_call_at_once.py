@@ -119,7 +119,7 @@ def test_whoever_waited_takes_over_where_the_first_gave_up(
     assert [one.key for one in service.arrived] == ["job-1"]
 
 
-def test_whoever_waited_hears_what_became_of_the_first(
+def test_whoever_waited_gets_what_became_of_the_first(
     store: Store, new_client: NewClient, service: Any, clock: Any
 ) -> None:
     holder = _held(store, clock)

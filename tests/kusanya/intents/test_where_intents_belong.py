@@ -185,7 +185,7 @@ def test_one_process_that_moved_meanwhile_is_seen_under_the_claim(
     assert len(service.arrived) == 1
 
 
-def test_open_intents_are_told_apart_by_profile(
+def test_open_intents_are_distinguished_by_profile(
     store: Store, new_client: NewClient, service: Any, play: Any
 ) -> None:
     service.witness = None  # it looks for one profile

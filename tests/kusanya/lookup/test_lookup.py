@@ -215,7 +215,7 @@ def test_an_empty_box_asks_nothing(store: Store) -> None:
     assert ask(store, "   ") == LookupResult(text="")
 
 
-def test_a_story_tells_every_fact_in_the_order_in_which_we_heard_it(store: Store) -> None:
+def test_a_timeline_lists_every_fact_in_the_order_in_which_we_observed_it(store: Store) -> None:
     born = collection("7")
     record(store, born, after_s=0.2)
     record(store, born, source=Source.POLL, after_s=20)

@@ -84,7 +84,7 @@ def test_where_pysqlite3_has_no_wheel_the_other_choices_are_named(
     assert "install --force-reinstall" not in said
 
 
-def test_a_python_without_any_sqlite_is_told_the_same_choices(
+def test_a_python_without_any_sqlite_is_offered_the_same_choices(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     only(monkeypatch)

@@ -101,7 +101,7 @@ def check(store: Store, clock: Clock) -> Check:
 
 
 @pytest.mark.spec("get-event")
-def test_an_event_that_the_service_tells_alike_is_recorded_as_checked(
+def test_an_event_that_the_service_confirms_is_recorded_as_checked(
     store: Store, acknowledged: Acknowledged, check: Check, body: Body
 ) -> None:
     service = Service(body())
@@ -117,7 +117,7 @@ def test_an_event_that_the_service_tells_alike_is_recorded_as_checked(
     assert event.checked_at == NOON
 
 
-def test_an_event_that_the_service_tells_otherwise_is_a_contradiction(
+def test_an_event_that_the_service_denies_is_a_contradiction(
     store: Store, acknowledged: Acknowledged, check: Check, body: Body
 ) -> None:
     offered = acknowledged()

@@ -185,7 +185,7 @@ async def test_a_public_receiver_can_keep_its_metrics_to_itself(
     assert (answer.status, "kusanya" in answer.text) == (405, False)
 
 
-async def test_metrics_tell_how_late_and_how_silent_an_endpoint_is(
+async def test_metrics_show_how_late_and_how_silent_an_endpoint_is(
     store: Store, clock: ManualClock, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
     endpoints = [

@@ -111,7 +111,7 @@ def test_a_signal_stops_the_receiver_with_everything_acknowledged_kept(
         assert [row.event_id for row in store.deliveries.page(Mode.TEST).rows] == ["evt_1"]
 
 
-def test_a_drained_receiver_acknowledges_what_comes_until_it_is_told_again(
+def test_a_drained_receiver_acknowledges_what_comes_until_it_gets_a_second_signal(
     clock: Clock, body: Body, sign_headers: SignHeaders
 ) -> None:
     journal, ready = SlowJournal(), queue.Queue[RunningReceiver]()

@@ -126,7 +126,7 @@ def test_band_edges_rise(edges: tuple[int, ...]) -> None:
     assert bands(())["band"].tolist() == ["all"]
 
 
-def test_the_first_page_tells_which_store_is_there(tmp_path: Path) -> None:
+def test_the_first_page_says_which_store_is_there(tmp_path: Path) -> None:
     with Store.open(tmp_path / "store.db"):
         pass
     found = environment_check.check(str(tmp_path / "store.db"), mode="live")
@@ -137,7 +137,7 @@ def test_the_first_page_tells_which_store_is_there(tmp_path: Path) -> None:
     assert shown["journal position"] == "0"
 
 
-def test_the_first_page_tells_what_is_wrong_and_does_not_fail(tmp_path: Path) -> None:
+def test_the_first_page_says_what_is_wrong_and_does_not_fail(tmp_path: Path) -> None:
     found = environment_check.check(str(tmp_path / "none.db"))
     wrong = found[~found["good"]]
     assert wrong["what"].tolist() == ["store"]

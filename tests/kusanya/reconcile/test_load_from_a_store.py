@@ -120,7 +120,7 @@ def test_as_of_an_earlier_position_later_facts_do_not_exist(store: Store, path: 
     assert now["status"].tolist() == ["succeeded"] * 3
 
 
-def test_evidence_tells_the_fees_of_the_sources_apart(store: Store, path: str) -> None:
+def test_evidence_keeps_the_fees_of_the_sources_apart(store: Store, path: str) -> None:
     store.record(observation(1, Source.ANSWER))
     store.record(observation(1, fee=20))
     store.record(observation(1, Source.POLL, fee=18))

@@ -171,7 +171,7 @@ def test_kinds_and_references_come_out_of_a_text_by_words_and_patterns(write: Wr
     assert rejected(quality) == [(5, None, 1)]
 
 
-def test_unread_rows_are_told_together_and_summed_by_currency(write: Write) -> None:
+def test_unread_rows_are_reported_together_and_summed_by_currency(write: Write) -> None:
     path = write("A;5000;TZS;jana", "B;700;KES;13/13/2026", "C;x;TZS;2026-03-05", ";9;TZS;kesho")
     _, quality = files.ledger(path)
     table = unread(quality)

@@ -124,7 +124,7 @@ def test_a_notification_holds_verdict_counts_and_sums_and_no_reference_or_phone(
         assert word not in text
 
 
-def test_a_run_of_a_named_period_tells_those_whom_the_environment_names(
+def test_a_run_of_a_named_period_notifies_those_whom_the_environment_names(
     kusanya: Kusanya, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUSANYA_NOTIFY", "https://one.example/x https://two.example/y")

@@ -406,7 +406,7 @@ def test_statements_of_operators_and_banks_match_alike(
     assert equal(*unmet) > 0
 
 
-def test_what_changed_since_an_earlier_close_is_told_alike(
+def test_what_changed_since_an_earlier_close_is_reported_alike(
     month: Month, address: str, query_log: QueryLog
 ) -> None:
     now = questions(month)["closed"]("")

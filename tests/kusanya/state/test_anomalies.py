@@ -231,7 +231,7 @@ def test_whatever_is_observed_the_catalogue_answers_in_safe_sentences(
     assert bool(fold(facts).contradictions) <= bool(found)
 
 
-def test_instants_that_differ_are_told_in_east_africa_time(fact: Fact) -> None:
+def test_instants_that_differ_are_written_in_east_africa_time(fact: Fact) -> None:
     [odd] = oddities(fact, CATALOGUE["completed_at_changed"][0])
     assert odd.sentence.count("2026-03-02 15:00:") == len(["event", "poll"])
     assert "EAT (event); " in odd.sentence

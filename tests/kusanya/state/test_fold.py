@@ -37,7 +37,9 @@ def test_the_answer_to_a_create_is_a_created_collection(fact: Fact) -> None:
 
 @pytest.mark.spec("delivery-5")
 @pytest.mark.parametrize("status", ["succeeded", "failed", "expired"])
-def test_a_final_state_wins_over_created_whichever_was_heard_first(fact: Fact, status: str) -> None:
+def test_a_final_state_wins_over_created_whichever_was_observed_first(
+    fact: Fact, status: str
+) -> None:
     early, late = fact("event", status=status, after=1), fact("answer", after=2)
     state = fold([late, early])
     assert state.status == status
@@ -58,12 +60,12 @@ def test_a_status_nobody_named_lies_between_created_and_the_finals(fact: Fact) -
     assert over.contradictions == ()
 
 
-def test_of_two_unknown_statuses_the_one_heard_last_is_shown(fact: Fact) -> None:
+def test_of_two_unknown_statuses_the_one_observed_last_is_shown(fact: Fact) -> None:
     first, second = fact("poll", status="queued", after=1), fact("poll", status="held", after=2)
     assert fold([first, second]).status == fold([second, first]).status == "held"
 
 
-def test_a_replayed_answer_tells_the_past_even_when_it_is_heard_last(fact: Fact) -> None:
+def test_a_replayed_answer_is_of_the_past_even_when_it_is_observed_last(fact: Fact) -> None:
     poll = fact("poll", status="held", after=1)
     replay = fact("answer", status="queued", after=9, replayed=True)
     assert fold([poll, replay]).status == "held"
@@ -166,7 +168,7 @@ def test_the_fee_is_kept_apart_for_each_kind_of_source(fact: Fact) -> None:
 
 
 @pytest.mark.spec("delivery-4")
-def test_a_repeated_fact_counts_once_at_the_time_it_was_first_heard(fact: Fact) -> None:
+def test_a_repeated_fact_counts_once_at_the_time_it_was_first_observed(fact: Fact) -> None:
     early, late = (fact("event", status="failed", after=after) for after in (4, 9))
     for order in permutations([early, late, early]):
         state = fold(order)
@@ -174,7 +176,7 @@ def test_a_repeated_fact_counts_once_at_the_time_it_was_first_heard(fact: Fact) 
         assert state.final_seen_at == NOON + timedelta(seconds=4)
 
 
-def test_of_facts_heard_at_the_same_instant_the_answer_counts_first_and_the_poll_last(
+def test_of_facts_observed_at_the_same_instant_the_answer_counts_first_and_the_poll_last(
     fact: Fact,
 ) -> None:
     ranked = (Source.ANSWER, Source.EVENT, Source.EVENT_CHECK, Source.POLL)
@@ -220,13 +222,13 @@ def test_events_are_named_in_the_order_of_their_ids(fact: Fact, count: int) -> N
         assert fold(reversed(facts)).event_ids == tuple(named)
 
 
-def test_simultaneous_facts_are_told_apart_by_source(fact: Fact) -> None:
+def test_simultaneous_facts_are_distinguished_by_source(fact: Fact) -> None:
     facts = [fact(source, status="failed") for source in ("poll", "event_check", "event")]
     for order in permutations(facts):
         assert fold(order).learned_from is Source.EVENT
 
 
-def test_simultaneous_facts_of_one_source_are_told_apart_by_content(fact: Fact) -> None:
+def test_simultaneous_facts_of_one_source_are_distinguished_by_content(fact: Fact) -> None:
     # Python holds 1 and True for equal; JSON does not.
     one = fact("poll", metadata={"a": 1}, source_id="p")
     true = fact("poll", metadata={"a": True}, source_id="p")

@@ -157,7 +157,7 @@ def exported(store: Store, folder: Path) -> bytes:
     return repr([duckdb.execute(query, [[file]]).fetchall() for file in files]).encode()
 
 
-def test_what_is_exported_or_logged_from_then_on_does_not_tell_of_the_customer(
+def test_what_is_exported_or_logged_from_then_on_does_not_name_the_customer(
     open_store: Opener, make: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = open_store()

@@ -281,7 +281,7 @@ def child(path: Path) -> Iterator[subprocess.Popen[str]]:
         running.kill()
 
 
-def test_a_wal_removed_before_a_kill_is_told_at_the_next_start(
+def test_a_wal_removed_before_a_kill_is_reported_at_the_next_start(
     child: subprocess.Popen[str], path: Path
 ) -> None:
     remove(path, "-wal")

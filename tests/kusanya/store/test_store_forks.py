@@ -101,7 +101,7 @@ def _cases() -> list[Any]:
 @pytest.mark.scale(20, 150, 300)
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(("way", "writes", "closes"), _cases())
-def test_nothing_that_a_forked_worker_was_told_is_lost(
+def test_nothing_that_a_forked_worker_received_is_lost(
     fork: Fork, url: str, rounds: int, *, way: str, writes: bool, closes: bool
 ) -> None:
     workers = 3 if rounds < 100 else 6
@@ -119,7 +119,7 @@ def test_a_fork_waits_for_threads_that_read_and_write(fork: Fork, url: str, roun
     _check(url, forked)
 
 
-def test_a_child_forked_while_the_parent_reads_is_told_so_or_makes_its_own_connection(
+def test_a_child_forked_while_the_parent_reads_is_refused_or_makes_its_own_connection(
     fork: Fork, url: str
 ) -> None:
     forked = fork("inside", processes=1)

@@ -320,7 +320,7 @@ def test_a_rare_amount_is_fetched_from_the_past_only_where_its_time_holds_fifty_
         assert row.id == f"col_{others}"
 
 
-def test_the_words_around_a_number_are_not_looked_for_where_the_number_tells_enough(
+def test_the_words_around_a_number_are_not_looked_for_where_the_number_suffices(
     sqlite_store: Store, make: Any
 ) -> None:
     def pieces(part: str) -> str:

@@ -50,7 +50,7 @@ def test_fewer_than_three_characters_are_the_callers_mistake(store: Store) -> No
         store.collections.containing(Mode.TEST, "ab")
 
 
-def test_a_collection_is_indexed_once_whatever_is_heard_of_it(store: Store, make: Any) -> None:
+def test_a_collection_is_indexed_once_whatever_is_observed_of_it(store: Store, make: Any) -> None:
     for _ in range(3):
         store.record(make.arrival(1))
         index(store)

@@ -98,7 +98,7 @@ def _everywhere(ask: Callable[[int], Answer], rounds: int) -> dict[int, Answer]:
 
 @pytest.mark.scale(30, 300, 2000)
 @pytest.mark.timeout(600)
-def test_preloaded_workers_create_each_collection_once_and_hear_their_own_answers(
+def test_preloaded_workers_create_each_collection_once_and_get_their_own_answers(
     serve: Callable[..., Any], url: str, rounds: int
 ) -> None:
     with serve("--worker-class", "gthread", "--threads", "2", "preloaded:shop") as ask:

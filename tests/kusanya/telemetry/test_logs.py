@@ -66,7 +66,9 @@ def test_the_library_is_silent_where_nobody_asks() -> None:
     assert (ended.stdout, ended.stderr) == ("", "")
 
 
-def test_a_program_that_logs_hears_the_library(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_program_that_logs_gets_the_records_of_the_library(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     _log.warning("request will be sent again", extra={"attempt": 1})
     assert [record.getMessage() for record in caplog.records] == ["request will be sent again"]
 

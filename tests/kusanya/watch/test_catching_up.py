@@ -19,7 +19,7 @@ from kusanya.wire import Mode
 
 
 @pytest.mark.spec("delivery-5")
-def test_everything_not_final_is_asked_for_and_progress_is_told(scene: Any) -> None:
+def test_everything_not_final_is_asked_for_and_progress_is_reported(scene: Any) -> None:
     ids = [scene.create(number) for number in range(3)]
     ids.append(scene.create(9, "255754000010"))
     scene.advance(3600)
@@ -44,7 +44,7 @@ def test_events_are_double_checked_once(scene: Any) -> None:
     assert catch_up(scene.store, scene.client) == CatchUpResult()
 
 
-def test_an_event_that_the_service_tells_otherwise_is_named(scene: Any) -> None:
+def test_an_event_that_the_service_denies_is_named(scene: Any) -> None:
     made = scene.create(1)
     scene.advance(60)
     scene.receive_all(amount=999_999)
@@ -90,7 +90,7 @@ def test_a_service_that_fails_stops_it_and_the_next_run_goes_on(scene: Any) -> N
     assert catch_up(scene.store, scene.client).became_final == 7
 
 
-def test_one_question_without_an_answer_is_told_although_nothing_stopped(scene: Any) -> None:
+def test_one_question_without_an_answer_is_reported_although_nothing_stopped(scene: Any) -> None:
     scene.create(1)
     nobody = Client(
         scene.service.test_key,

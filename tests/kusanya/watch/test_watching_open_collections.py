@@ -169,7 +169,7 @@ def forged(*, at: datetime) -> Arrival:
     )  # fmt: skip
 
 
-def test_a_store_whose_endpoint_hears_nothing_alarms_within_a_minute(scene: Any) -> None:
+def test_a_store_whose_endpoint_receives_nothing_alarms_within_a_minute(scene: Any) -> None:
     for number in range(3):
         scene.create(number)
     scene.advance(31)

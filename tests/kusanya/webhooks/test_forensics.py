@@ -46,7 +46,7 @@ def test_an_event_and_a_collection_of_different_modes_are_pointed_out(payload: b
     ("ahead", "reason", "says"),
     [(-400, "too_old", "400 s behind"), (4000, "too_new", "4000 s ahead of")],
 )
-def test_a_delivery_that_is_only_late_or_early_is_told_with_its_seconds(
+def test_a_delivery_that_is_only_late_or_early_is_reported_with_its_seconds(
     payload: bytes, ahead: int, reason: str, says: str
 ) -> None:
     found = explain(payload, sign(payload, SECRET, NOON + ahead), SECRET, now=NOON)
@@ -55,7 +55,7 @@ def test_a_delivery_that_is_only_late_or_early_is_told_with_its_seconds(
     assert says in found.sentence
 
 
-def test_a_late_delivery_with_another_fault_is_told_both(payload: bytes) -> None:
+def test_a_late_delivery_with_another_fault_is_reported_with_both(payload: bytes) -> None:
     found = explain(payload + b"\n", sign(payload, SECRET, NOON - 400), SECRET, now=NOON)
     assert (found.reason, found.cause) == ("too_old", "newline_added")
     assert "400 s behind" in found.sentence

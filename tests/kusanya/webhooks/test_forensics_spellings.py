@@ -9,7 +9,7 @@ NOON = int(datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp())
 SECRET = "whsec_YWJjZGVmZ2hpamtsbW5vcA=="
 
 
-def test_a_secret_that_was_copied_without_its_beginning_is_told(payload: bytes) -> None:
+def test_a_secret_that_was_copied_without_its_beginning_is_recognised(payload: bytes) -> None:
     header = sign(payload, SECRET, NOON)
     found = explain(payload, header, SECRET.removeprefix("whsec_"), now=NOON)
     assert (found.reason, found.cause) == ("no_match", "secret_spelling")
