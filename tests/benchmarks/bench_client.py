@@ -27,6 +27,7 @@ from kusanya.client import AsyncClient, Client
 from kusanya.client.effects import Reply, Request, Response
 from kusanya.intents import create_safely
 from kusanya.store import Store
+from kusanya.store.records import Note
 from kusanya.wire import Mode, decode_collection
 
 KEY: Final = "svc_test_sk_4242"
@@ -158,7 +159,7 @@ def _durable() -> Row:
 
         def commit() -> None:
             client.create_collection(**order())
-            store.notes.add("col_1", "text", author="bench", mode=Mode.TEST)
+            store.notes.add("col_1", Note("text"), author="bench", mode=Mode.TEST)
 
         found = interleaved(
             {

@@ -28,7 +28,7 @@ from kusanya.receiver.classification import classify
 from kusanya.receiver.endpoints import Endpoints, EndpointSecrets
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
-from kusanya.store.records import Arrival
+from kusanya.store.records import Arrival, Note
 from kusanya.store.tables.schema import (
     collection,
     delivery,
@@ -201,7 +201,9 @@ def fill(
             report("all copied")
         submit(store, facts(TAIL, seed=seed + 1, still_open=OPEN))
         for row in store.collections.page(Mode.LIVE, limit=NOTES).rows:
-            store.notes.add(row.id, f"SMS {row.id[-6:]} shown", author="support", mode=Mode.LIVE)
+            store.notes.add(
+                row.id, Note(f"SMS {row.id[-6:]} shown"), author="support", mode=Mode.LIVE
+            )
         with store._engines.writer.begin() as connection:
             _index(connection)
         if not store._engines.sqlite:

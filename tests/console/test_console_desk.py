@@ -14,7 +14,7 @@ from textual.events import Paste
 from kusanya.clock import ManualClock
 from kusanya.errors import ConfigurationError
 from kusanya.store import Store
-from kusanya.store.records import SortOrder
+from kusanya.store.records import Note, SortOrder
 from kusanya.wire import Mode
 from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.application.app import ConsoleApp
@@ -125,7 +125,7 @@ async def test_a_note_is_read_whole_and_with_its_author(
 ) -> None:
     made = seed.life(1, at=clock.now() - timedelta(minutes=5), reference="INV-7")
     said = "customer called twice, SMS receipt 9XK41PLM2, sent her to the shop in Arusha"
-    store.notes.add(made.id, said, author="asha", mode=Mode.LIVE)
+    store.notes.add(made.id, Note(said), author="asha", mode=Mode.LIVE)
     for size in ((80, 24), (120, 36)):
         async with opened("3", *"INV-7", "enter", "z", size=size) as (app, pilot):
             await pilot.press(*["j"] * 12)

@@ -20,7 +20,7 @@ from tests.kit.intents import prepare_intent
 
 from kusanya.clock import ManualClock
 from kusanya.store import Store
-from kusanya.store.records import IntentState, Verdict
+from kusanya.store.records import IntentState, Note, Verdict
 from kusanya.wire import Mode
 
 WALK = """
@@ -172,7 +172,7 @@ def fill(seed: Any, texts: Sequence[str], clock: ManualClock) -> None:
             outcome=next(spare), status=None, request_id=next(spare), took_us=1,
             sentence=next(spare),
         ).result()  # fmt: skip
-        store.notes.add(found.id, next(spare), author=next(spare), mode=Mode.LIVE)
+        store.notes.add(found.id, Note(next(spare)), author=next(spare), mode=Mode.LIVE)
         store.audit.add(actor=next(spare), act=next(spare), subject=found.id, detail=next(spare))
 
 

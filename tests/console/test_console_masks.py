@@ -9,7 +9,7 @@ from tests.console.looking import AtRest, OpenConsole, shown
 
 from kusanya.clock import ManualClock
 from kusanya.store import Store
-from kusanya.store.records import IntentState
+from kusanya.store.records import IntentState, Note
 from kusanya.wire import Mode
 from kusanya_console.cli.lookup.documents import found_json, story_json
 from kusanya_console.cli.lookup.words import found_lines, story_lines
@@ -35,7 +35,7 @@ def record_payment(seed: Any, clock: ManualClock) -> str:
     seed.polled(one, at=at + timedelta(seconds=1))
     seed.polled(seed.collection(1, at=at, **(fields | other)), at=at + timedelta(seconds=9))
     seed.delivered(seed.event(one, at=at), at=at + timedelta(seconds=5))
-    seed.store.notes.add(one.id, f"called 0{PHONES[3]}", author="asha", mode=Mode.LIVE)
+    seed.store.notes.add(one.id, Note(f"called 0{PHONES[3]}"), author="asha", mode=Mode.LIVE)
     name: str = one.id
     return name
 

@@ -12,6 +12,7 @@ from tests.console.looking import AtRest, shown
 
 from kusanya.clock import ManualClock
 from kusanya.store import JournalCopy, Store
+from kusanya.store.records import Note
 from kusanya.wire import Mode
 from kusanya_console.actions.results import PAST
 from kusanya_console.application.past import PastApp, PastClock
@@ -55,7 +56,9 @@ def start(store: Store, seed: Any, clock: ManualClock) -> datetime:
     )
     seed.polled(paid, at=clock.now())
     clock.sleep(30)
-    seed.store.notes.add(f"col_{4000:016}", f"said {PHONE} would pay", author="a", mode=Mode.LIVE)
+    seed.store.notes.add(
+        f"col_{4000:016}", Note(f"said {PHONE} would pay"), author="a", mode=Mode.LIVE
+    )
     return start
 
 

@@ -12,6 +12,7 @@ from kusanya.alarms.sender import SenderEndpoint
 from kusanya.clock import Clock
 from kusanya.lookup import LookupResult
 from kusanya.store import Store
+from kusanya.store.records import Note
 from kusanya.wire import Mode
 from kusanya_console.actions.results import (
     NO_KEY,
@@ -92,7 +93,7 @@ class AppContext(msgspec.Struct, kw_only=True):
     """Saved filters, as they were read last."""
     claimed: set[tuple[Mode, str]] = set()
     """Collections of which a pasted confirmation may be, by mode and id: every screen says so."""
-    drafts: dict[str, str] = {}
+    drafts: dict[str, Note] = {}
     """Notes that could not be kept, by whom they are about: they are offered again."""
     lists: Arrangements = msgspec.field(default_factory=Arrangements)
     """How a person has arranged the columns of each list."""

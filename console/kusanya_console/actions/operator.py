@@ -18,7 +18,7 @@ from kusanya.intents import Candidate, decide, examine, replay_left, resume
 from kusanya.lookup import MessageMatch
 from kusanya.roles import Role
 from kusanya.store import Store
-from kusanya.store.records import DeliveryRow, IntentRow, IntentState, MissingEventRow
+from kusanya.store.records import DeliveryRow, IntentRow, IntentState, MissingEventRow, Note
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.actions.audit import Auditor
@@ -105,19 +105,19 @@ class OperatorActions:
             else ""
         )
 
-    def add_note(self, subject: str, text: str, *, mode: Mode) -> ActionResult:
+    def add_note(self, subject: str, note: Note, *, mode: Mode) -> ActionResult:
         """Keep a note on a collection or an intent, where a search finds it."""
         row = self._store.collections.get(subject, mode) or self._store.intents.get(subject)
         if row is None:
             raise KusanyaError("there is no such collection or intent: no note was kept")
 
         def write() -> ActionResult:
-            self._store.notes.add(row.id, text, author=self._actor, mode=row.mode)
+            self._store.notes.add(row.id, note, author=self._actor, mode=row.mode)
             return ActionResult(
                 f"noted on {format_text(row.reference, 60)}, by {safe(self._actor, 60)}"
             )
 
-        return self._audit.run("note", row.id, f"{len(text)} characters", write)
+        return self._audit.run("note", row.id, note.outline, write)
 
     def keep_receipts(self, messages: Sequence[MessageMatch], mode: Mode) -> ActionResult:
         """Keep the receipts of customers' messages with the one payment that each fits."""

@@ -13,6 +13,7 @@ from textual.worker import get_current_worker
 
 from kusanya.lookup import advice, creation_advice, load_creation_timeline, load_timeline
 from kusanya.store import Store
+from kusanya.store.records import Note
 from kusanya.wire import Mode
 from kusanya.wording import Advice
 from kusanya_console.actions.context import Selection
@@ -304,19 +305,19 @@ class PaymentScreen(ConsoleScreen):
 
         drafts = self.context.drafts
 
-        def keep(text: str | None) -> None:
+        def keep(note: Note | None) -> None:
             drafts.pop(about, None)
-            if text:
-                drafts[about] = text  # until it is kept
+            if note is not None:
+                drafts[about] = note  # until it is kept
 
                 def add() -> ActionResult:
-                    result = operator.add_note(about, text, mode=mode)
+                    result = operator.add_note(about, note, mode=mode)
                     drafts.pop(about, None)
                     return result
 
                 self.post_message(ActionRequested("keeping the note", add))
 
-        self.app.push_screen(NoteScreen((selection.name, PLAIN), drafts.get(about, "")), keep)
+        self.app.push_screen(NoteScreen((selection.name, PLAIN), drafts.get(about)), keep)
 
     def _note_marked(self, operator: "OperatorActions", marked: Sequence[Selection]) -> None:
         """Write one note on every marked payment."""
@@ -327,13 +328,13 @@ class PaymentScreen(ConsoleScreen):
             self.say("a note stands on a collection, and none is known of what is marked")
             return
 
-        def keep(text: str | None) -> None:
-            if text:
+        def keep(note: Note | None) -> None:
+            if note is not None:
                 self.run_together(
                     "noted",
                     tuple(about.values()),
                     lambda one: operator.add_note(
-                        one.collection_id or one.intent_id or "", text, mode=mode
+                        one.collection_id or one.intent_id or "", note, mode=mode
                     ),
                     name=lambda one: one.name,
                 )

@@ -16,6 +16,7 @@ from kusanya.alarms.anomalous_collections import AnomalyReport, AnomalyScanner
 from kusanya.alarms.rules import raised
 from kusanya.health.causes import Causes, TimeToFinal, Window, begins, causes, times_to_final
 from kusanya.store import Store
+from kusanya.store.records import Note
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
@@ -292,12 +293,14 @@ class HealthScreen(ConsoleScreen):
                 why=safe(held.why, 200),
             )
 
-        def keep(why: str | None) -> None:
-            if why:
+        def keep(note: Note | None) -> None:
+            if note is not None:
                 self.post_message(
                     ActionRequested(
                         "acknowledging",
-                        lambda: operator.acknowledge(alarm, name=name, why=why, before=before),
+                        lambda: operator.acknowledge(
+                            alarm, name=name, why=note.text, before=before
+                        ),
                     )
                 )
 

@@ -149,7 +149,7 @@ def intent_card(
     for note in notes:
         by = translate("by {who}", who=safe(note.author, 40))
         lines.append(((f"{format_instant(note.at, look)}  {by}", MUTED),))
-        lines += wrapped(format_text(note.text, 500), width, indent=2)
+        lines += wrapped(format_text(note.words, 500), width, indent=2)
     return lines
 
 

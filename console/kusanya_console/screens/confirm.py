@@ -4,6 +4,8 @@ The record was fixed when the dialog opened. Focus begins on Cancel; in LIVE MOD
 is typed before anything can be sent, and so is the word or the count of an act that names one.
 """
 
+from typing import Generic, TypeVar
+
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
@@ -11,6 +13,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input
 
+from kusanya.store.records import Note
 from kusanya.wire import Mode
 from kusanya_console.ui.format import Line, labelled, wrapped
 from kusanya_console.ui.language import translate, translate_filled
@@ -20,6 +23,9 @@ from kusanya_console.widgets.sheet import Sheet
 
 _WORD = "live"
 _NOTE_LONGEST = 500
+
+
+R = TypeVar("R")
 
 
 class ConfirmScreen(ModalScreen[bool]):
@@ -105,13 +111,13 @@ class ConfirmScreen(ModalScreen[bool]):
         self.dismiss(message.button.id == "do")
 
 
-class NoteScreen(ModalScreen[str]):
-    """One line of text about a record; dismissed with nothing it keeps nothing.
+class LineScreen(ModalScreen[R], Generic[R]):
+    """One line of text about a record; left without one it returns None.
 
     `known` is what a person must read before they write, such as who looks after it already.
     """
 
-    BINDINGS = [("escape", "dismiss('')", "Cancel.")]  # noqa: RUF012 - Textual reads it
+    BINDINGS = [("escape", "dismiss", "Cancel.")]  # noqa: RUF012 - Textual reads it
 
     def __init__(self, about: Run, text: str = "", *, known: str = "") -> None:
         super().__init__()
@@ -143,11 +149,31 @@ class NoteScreen(ModalScreen[str]):
     def on_input_submitted(self, message: Input.Submitted) -> None:
         """Keep what was written."""
         message.stop()
-        self.dismiss(self.query_one("#note", Box).meant.strip())
+        text = self.query_one("#note", Box).meant.strip()
+        self.dismiss(self.written(text) if text else None)
+
+    def written(self, text: str) -> R:
+        """Return what a person has written, as it is kept."""
+        raise NotImplementedError
 
 
-class ViewNameScreen(NoteScreen):
-    """The name under which a filter is saved for everybody; empty where none is saved."""
+class NoteScreen(LineScreen[Note]):
+    """A note on a payment or an intent, or on what somebody looks after."""
+
+    def __init__(self, about: Run, draft: Note | None = None, *, known: str = "") -> None:
+        super().__init__(about, "" if draft is None else draft.text, known=known)
+
+    def written(self, text: str) -> Note:
+        """Return the note."""
+        return Note(text)
+
+
+class ViewNameScreen(LineScreen[str]):
+    """The name under which a filter is saved for everybody; None where none is saved."""
+
+    def written(self, text: str) -> str:
+        """Return the name."""
+        return text
 
     def _lines(self, width: int) -> list[Line]:
         how = (

@@ -59,7 +59,7 @@ def note_entries(notes: Iterable[NoteRow]) -> list[TimelineEntry]:
     """Return what people noted."""
     return [
         TimelineEntry(
-            at=note.at, kind=EventKind.NOTE, word="note", detail=note.text, source=note.author
+            at=note.at, kind=EventKind.NOTE, word="note", detail=note.words, source=note.author
         )
         for note in notes
     ]

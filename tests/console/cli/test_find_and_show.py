@@ -17,7 +17,7 @@ from tests.kit.messages import CHANNELS, message
 from kusanya.clock import ManualClock
 from kusanya.lookup import LookupResult
 from kusanya.store import Store
-from kusanya.store.records import IntentState
+from kusanya.store.records import IntentState, Note
 from kusanya.wire import Mode
 from kusanya.wording import Language
 from kusanya_console.cli.lookup import command as lookup
@@ -87,7 +87,7 @@ def test_notes_bear_their_author_and_attempts_say_what_is_known(
     kusanya: Kusanya, seed: Seed
 ) -> None:
     seed.intents()
-    seed.store.notes.add("int_00000003", "called her back", author="asha", mode=Mode.LIVE)
+    seed.store.notes.add("int_00000003", Note("called her back"), author="asha", mode=Mode.LIVE)
     assert "note  called her back by asha" in kusanya("show", "int_00000003")[1]
     done = seed.life(3, at=NOW - timedelta(minutes=9))
     event = seed.event(done, at=NOW - timedelta(minutes=8, seconds=43))

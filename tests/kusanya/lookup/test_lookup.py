@@ -26,7 +26,7 @@ from kusanya.lookup import (
 )
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
-from kusanya.store.records import Arrival, IntentState, Verdict
+from kusanya.store.records import Arrival, IntentState, Note, Verdict
 from kusanya.wire import Collection, Mode, decode_collection
 
 NOW = datetime(2026, 3, 4, 12, 24, 7, tzinfo=UTC)
@@ -188,7 +188,7 @@ def test_a_receipt_number_saved_as_a_note_is_found_the_next_time(store: Store) -
     record(store, collection("1"))
     record(store, collection("2", mode="test"))
     for subject, mode in (("col_1", Mode.LIVE), ("col_2", Mode.TEST)):
-        store.notes.add(subject, "SMS receipt 9XK41PLM2", author="support", mode=mode)
+        store.notes.add(subject, Note("SMS receipt 9XK41PLM2"), author="support", mode=mode)
     found = ask(store, "9xk41plm2")
     assert [(match.row.id, match.kind) for match in found.matches] == [("col_1", MatchKind.NOTE)]
 
@@ -244,7 +244,7 @@ def test_a_story_holds_the_intent_its_sendings_and_the_notes(store: Store) -> No
     )  # fmt: skip
     store.intents.begin_attempt(intent.id, at=sent_at)
     record(store, collection("7"))
-    store.notes.add("col_7", "receipt QF12", author="amina", mode=Mode.LIVE)
+    store.notes.add("col_7", Note("receipt QF12"), author="amina", mode=Mode.LIVE)
     moments = timeline_of(store, "7").entries
     assert [moment.kind for moment in moments] == [
         EventKind.INTENT, EventKind.SENT, EventKind.STATUS, EventKind.NOTE,

@@ -28,7 +28,7 @@ from kusanya.lookup import (
 )
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.records import IntentRow, IntentState
+from kusanya.store.records import IntentRow, IntentState, Note
 from kusanya.wire import FINAL, Mode
 
 PHONE = "255754000009"
@@ -140,7 +140,7 @@ def test_a_creation_of_the_other_mode_is_counted_and_not_shown(
 
 def test_a_note_on_a_creation_leads_to_it(store: Store, clock: ManualClock, created: Any) -> None:
     intent = created()
-    store.notes.add(intent.id, "SMS 9XK77QQ", author="asha", mode=Mode.TEST)
+    store.notes.add(intent.id, Note("SMS 9XK77QQ"), author="asha", mode=Mode.TEST)
     (match,) = ask(store, clock, "9xk77").creations
     assert (match.intent.id, match.kind) == (intent.id, MatchKind.NOTE)
 

@@ -13,7 +13,7 @@ from kusanya.errors import StoreTooNew
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.maintenance import migrations
-from kusanya.store.records import BreakSubject
+from kusanya.store.records import BreakSubject, Note
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.schema import metadata
 from kusanya.wire import Mode
@@ -46,7 +46,7 @@ def work(store: Store, make: Any, first: int) -> None:
         store.submit(make.observation(number, source=Source.ANSWER))
         store.submit(make.arrival(number))
     store.record(make.rejected(first))
-    store.notes.add(f"col_{first}", "seen", author="asha", mode=Mode.TEST)
+    store.notes.add(f"col_{first}", Note("seen"), author="asha", mode=Mode.TEST)
     store.audit.add(actor="asha", act="look")
     store.receipts.record(f"col_{first}", Mode.TEST, f"R{first}", source="m.csv", actor="asha")
     subject = BreakSubject(break_id=f"{first:016x}", leg="books", code="missing_in_ledger")

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.records import BreakSubject, RebuildResult
+from kusanya.store.records import BreakSubject, Note, RebuildResult
 from kusanya.wire import Mode
 
 
@@ -23,7 +23,7 @@ def fill(store: Store, make: Any) -> None:
         store.submit(make.arrival(number, status=status, **said))
     store.submit(make.arrival(3, status="odd"))
     store.submit(make.rejected(1))
-    store.notes.add("col_1", "called", author="asha", mode=Mode.TEST)
+    store.notes.add("col_1", Note("called"), author="asha", mode=Mode.TEST)
     store.audit.add(actor="asha", act="look")
     store.receipts.record("col_1", Mode.TEST, "SJ31HG4K2", source="mpesa.csv", actor="asha")
     subject = BreakSubject(break_id="0123456789abcdef", leg="books", code="missing_in_ledger")

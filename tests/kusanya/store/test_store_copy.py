@@ -20,7 +20,7 @@ from kusanya.privacy import mask_phone
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.maintenance.masks import Masks
-from kusanya.store.records import BreakSubject, IntentState, RebuildResult
+from kusanya.store.records import BreakSubject, IntentState, Note, RebuildResult
 from kusanya.store.tables.schema import (
     claim,
     feed_head,
@@ -139,7 +139,7 @@ class Life:
             self.open.pop(id_)
 
     def _say(self, number: int) -> None:
-        self.store.notes.add(f"col_{number}", f"call {PHONE}", author="asha", mode=Mode.TEST)
+        self.store.notes.add(f"col_{number}", Note(f"call {PHONE}"), author="asha", mode=Mode.TEST)
         self.store.audit.add(actor="asha", act="look", detail=f"asked by {PHONE}")
         subject = BreakSubject(
             break_id=f"{number:016x}", leg="books", code="timing", reference=f"INV-{PHONE}"

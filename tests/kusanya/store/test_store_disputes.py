@@ -10,7 +10,7 @@ from kusanya.lookup import find
 from kusanya.state.anomalies import AnomalyKind, anomalies
 from kusanya.state.observation import Dispute, Source
 from kusanya.store import Store
-from kusanya.store.records import CollectionFilter, DeliveryFilter, Verdict
+from kusanya.store.records import CollectionFilter, DeliveryFilter, Note, Verdict
 from kusanya.wire import Mode
 
 TEST, LIVE = Mode.TEST, Mode.LIVE
@@ -81,7 +81,7 @@ def test_each_mode_keeps_its_own_collection_events_notes_and_claims(
     for mode, name in ((LIVE, "evt_1"), (TEST, "evt_9")):
         arrived = store.deliveries.page(mode, where=DeliveryFilter(collection_id="col_1")).rows
         assert [one.event_id for one in arrived] == [name]
-    store.notes.add("col_1", "on the test one", author="asha", mode=TEST)
+    store.notes.add("col_1", Note("on the test one"), author="asha", mode=TEST)
     assert store.notes.of("col_1", LIVE) == ()
     sound(store)
 

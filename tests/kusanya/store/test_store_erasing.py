@@ -16,7 +16,7 @@ from kusanya.errors import IntentError, IntentReason, StoreError
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.queries.collections.texts import index_all
-from kusanya.store.records import BreakSubject, IntentState
+from kusanya.store.records import BreakSubject, IntentState, Note
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
@@ -82,8 +82,8 @@ def fill(store: Store, make: Any) -> None:
     )
     store.record(make.arrival(4, metadata={"paid for": "0754000001"}))
     store.record(replace(make.rejected(1), body=b'{"from": "+255 754 000 001"}'))
-    store.notes.add("col_1", "called Neema", author="asha", mode=Mode.TEST)
-    store.notes.add("col_30", "ask 0754 000 001", author="asha", mode=Mode.TEST)
+    store.notes.add("col_1", Note("called Neema"), author="asha", mode=Mode.TEST)
+    store.notes.add("col_30", Note("ask 0754 000 001"), author="asha", mode=Mode.TEST)
     store.audit.add(actor="asha", act="look", subject=reference, detail=f"phone {PHONE}")
     store.receipts.record("col_1", Mode.TEST, "SJ31HG4K2", source="m.csv", actor="asha")
     subject = BreakSubject(

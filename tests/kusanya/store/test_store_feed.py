@@ -8,7 +8,7 @@ import pytest
 
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.records import BreakSubject, Change, ChangeKind
+from kusanya.store.records import BreakSubject, Change, ChangeKind, Note
 from kusanya.wire import Mode
 
 
@@ -20,7 +20,7 @@ def test_the_feed_of_an_empty_store_is_empty(store: Store) -> None:
 def test_the_feed_goes_through_every_kind_in_order(store: Store, make: Any) -> None:
     store.record(make.arrival(1))
     store.record(make.observation(1, source=Source.POLL))
-    store.notes.add("col_1", "seen", author="asha", mode=Mode.TEST)
+    store.notes.add("col_1", Note("seen"), author="asha", mode=Mode.TEST)
     store.audit.add(actor="asha", act="look")
     store.receipts.record("col_1", Mode.TEST, "SJ31HG4K2", source="mpesa.csv", actor="asha")
     subject = BreakSubject(break_id="0123456789abcdef", leg="books", code="missing_in_ledger")

@@ -20,6 +20,7 @@ from sqlalchemy import text
 from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
 from kusanya.platform.sqlite import sqlite_driver
 from kusanya.store import Store
+from kusanya.store.records import Note
 from kusanya.store.tables import file_identity
 from kusanya.wire import Mode
 
@@ -389,7 +390,7 @@ def test_a_file_that_is_mounted_alone_is_refused(mounted: Path, path: Path) -> N
 def test_an_intent_is_not_kept_in_a_store_that_is_gone(running: Store, path: Path) -> None:
     remove(path, "", "-wal", "-shm")
     with pytest.raises(StoreError, match="was removed"):
-        running.notes.add("col_1", "who asked", author="asha", mode=Mode.TEST)
+        running.notes.add("col_1", Note("who asked"), author="asha", mode=Mode.TEST)
     with pytest.raises(StoreError, match="was removed"):
         running.poll_leases.claim(Mode.TEST, by="me", until=NOON, limit=1)
 

@@ -16,6 +16,7 @@ from kusanya.errors import StoreUnavailable
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.maintenance import migrations
+from kusanya.store.records import Note
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.schema import metadata
 from kusanya.store.tables.sqlite_file import create_file
@@ -138,7 +139,7 @@ def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
             old.record(make.arrival(number))
         old.record(make.observation(3, source=Source.EVENT_CHECK))
         old.record(make.rejected(1))
-        old.notes.add("col_1", "kept", author="asha", mode=Mode.TEST)
+        old.notes.add("col_1", Note("kept"), author="asha", mode=Mode.TEST)
     with found.writer.begin() as connection:
         connection.execute(text("DROP INDEX by_mode"))
         # Of intents that revision knew less than a journal writes today.

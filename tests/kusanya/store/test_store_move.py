@@ -19,7 +19,7 @@ from kusanya.platform.sqlite import sqlite_driver
 from kusanya.state.observation import Source
 from kusanya.store import Store, move_store
 from kusanya.store.maintenance import moving
-from kusanya.store.records import BreakSubject
+from kusanya.store.records import BreakSubject, Note
 from kusanya.store.tables.engine import engines
 from kusanya.wire import Mode
 
@@ -59,7 +59,7 @@ def fill(store: Store, make: Any, count: int, first: int = 0) -> None:
         )
     store.submit(make.arrival(first + 1))
     store.submit(make.rejected(first + 1))
-    store.notes.add(f"col_{first}", "called", author="asha", mode=Mode.TEST)
+    store.notes.add(f"col_{first}", Note("called"), author="asha", mode=Mode.TEST)
     store.audit.add(actor="asha", act="look")
     store.receipts.record(f"col_{first}", Mode.TEST, "SJ31HG4K2", source="m.csv", actor="asha")
     subject = BreakSubject(break_id="0123456789abcdef", leg="books", code="missing_in_ledger")

@@ -6,13 +6,13 @@ import pytest
 
 from kusanya.errors import StoreError
 from kusanya.store import Store
-from kusanya.store.records import AuditFilter, ChangeKind
+from kusanya.store.records import AuditFilter, ChangeKind, Note
 from kusanya.wire import Mode
 
 
 def test_notes_belong_to_a_subject_and_are_found_by_their_text(store: Store) -> None:
-    first = store.notes.add("col_1", "Customer paid 50% twice", author="asha", mode=Mode.LIVE)
-    store.notes.add("col_2", "called back", author="juma", mode=Mode.LIVE)
+    first = store.notes.add("col_1", Note("Customer paid 50% twice"), author="asha", mode=Mode.LIVE)
+    store.notes.add("col_2", Note("called back"), author="juma", mode=Mode.LIVE)
     assert store.notes.of("col_1", Mode.LIVE) == (first,)
     assert store.notes.of("col_1", Mode.TEST) == ()
     assert store.notes.search(Mode.LIVE, "PAID") == (first,)

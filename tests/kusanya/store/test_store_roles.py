@@ -14,6 +14,7 @@ from kusanya.clock import ManualClock
 from kusanya.errors import StoreError, StoreUnavailable
 from kusanya.roles import Role
 from kusanya.store import Store, roles_sql
+from kusanya.store.records import Note
 from kusanya.store.tables.delivery_months import parts
 from kusanya.store.tables.engine import engines
 from kusanya.wire import Mode
@@ -35,7 +36,7 @@ def logins(postgres_url: str, make: Any, clock: ManualClock) -> Iterator[As]:
         }
         store.record(make.arrival(1, reference=f"R-{PHONE}", **said))
         store.record(make.arrival(2))
-        store.notes.add("col_1", "ask 0754000001", author="asha", mode=Mode.TEST)
+        store.notes.add("col_1", Note("ask 0754000001"), author="asha", mode=Mode.TEST)
         store.audit.add(actor="asha", act="look", detail=f"phone {PHONE}")
         begin(store, make, "INV-1")
     owner = engines(postgres_url)
@@ -183,7 +184,7 @@ def test_each_role_may_do_what_its_name_says(
                     lambda: begin(store, make, "NEW"),
                     lambda: store.audit.add(actor="x", act="look"),
                     show,
-                    lambda: store.notes.add("col_1", "seen", author="x", mode=Mode.TEST),
+                    lambda: store.notes.add("col_1", Note("seen"), author="x", mode=Mode.TEST),
                 ),
             )
         )

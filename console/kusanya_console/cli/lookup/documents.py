@@ -20,7 +20,7 @@ from kusanya.lookup import (
 )
 from kusanya.privacy import mask_phone, mask_text
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow
+from kusanya.store.records import CollectionRow, Note
 from kusanya.wording import Advice
 from kusanya_console.cli.lookup.words import oddities, spoken_line
 
@@ -83,13 +83,21 @@ def story_json(store: Store, timeline: Timeline | CreationTimeline) -> dict[str,
                 for one in reversed(timeline.deliveries)
             ],
             "notes": [
-                {"at": note.at, "author": note.author, "text": mask_text(note.text)}
+                {"at": note.at, "author": note.author, **_note_record(note)}
                 for note in store.notes.of(timeline.row.id, timeline.row.mode)
             ],
             "open_creations": [one.id for one in timeline.around.creations],
             "anomalies": [odd.sentence for odd in oddities(store, timeline)],
         }
     )
+
+
+def _note_record(note: Note) -> dict[str, Any]:
+    written = {name: getattr(note, name) for name in Note.__struct_fields__}
+    return {
+        name: mask_text(value) if isinstance(value, str) else value
+        for name, value in written.items()
+    }
 
 
 def _message_record(message: MessageMatch) -> dict[str, Any]:

@@ -173,7 +173,7 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
             )
         )
     for note in store.notes.of(row.id, row.mode):
-        said = translate("note by {who}: {note}", who=note.author, note=mask_text(note.text))
+        said = translate("note by {who}: {note}", who=note.author, note=mask_text(note.words))
         yield safe(f"  {in_eat(note.at)}  {said}", 600)
     for proof in store.receipts.of(row.id, row.mode):
         said = translate(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from kusanya.alarms.acknowledgements import acknowledgements
 from kusanya.alarms.alarm import Alarm
-from kusanya.store.records import CollectionRow, DeliveryRow, IntentRow
+from kusanya.store.records import CollectionRow, DeliveryRow, IntentRow, Note
 from kusanya.text import safe
 from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.queries import ServiceQueries
@@ -40,7 +40,7 @@ def note(talk: Conversation, rest: str) -> Iterator[str]:
     item = talk.item(word)
     if not isinstance(item, CollectionRow | IntentRow) or not text.strip():
         raise Unanswerable("a note is: note N what you want to remember")
-    yield from result_lines(operator.add_note(item.id, text.strip(), mode=item.mode))
+    yield from result_lines(operator.add_note(item.id, Note(text.strip()), mode=item.mode))
 
 
 def replay(talk: Conversation, rest: str) -> Iterator[str]:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
+import msgspec
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, insert, or_, select
 from sqlalchemy import text as sql_text
 
 from kusanya.errors import StoreError
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.planner_hints import bound_asked
-from kusanya.store.records import AuditFilter, AuditRow, Key, NoteRow, Page
+from kusanya.store.records import AuditFilter, AuditRow, Key, Note, NoteRow, Page
 from kusanya.store.records.notes_and_audit import NOT_DONE
 from kusanya.store.tables.engine import acting_as
 from kusanya.store.tables.schema import audit, collection, note
@@ -42,20 +43,24 @@ _audit_ids: Final = Ids("audit")
 class Notes(StorePart):
     """Keeping and reading notes; none is ever changed or removed."""
 
-    def add(self, subject: str, text: str, *, author: str, mode: Mode) -> NoteRow:
+    def add(self, subject: str, written: Note, *, author: str, mode: Mode) -> NoteRow:
         """Make a note on the collection or intent `subject` durable and return it."""
+        fields = {
+            name: clean(value) if isinstance(value, str) else value
+            for name, value in msgspec.structs.asdict(written).items()
+        }
 
         def act(writing: Transaction) -> NoteRow:
             row = NoteRow(
+                **fields,
                 id=_note_ids.new(),
                 seq=writing.seq(),
                 subject=clean(subject),
                 mode=mode,
                 author=clean(author),
                 at=writing.now,
-                text=clean(text),
             )
-            values = {name: getattr(row, name) for name in NoteRow.__struct_fields__}
+            values = msgspec.structs.asdict(row)
             writing.connection.execute(
                 insert(note).values(**{**values, "mode": mode.value, "at": to_us(row.at)})
             )

@@ -23,7 +23,7 @@ from kusanya.store.records.missing_events import (
     MissingEventStatus,
     missing_event,
 )
-from kusanya.store.records.notes_and_audit import AuditFilter, AuditRow, NoteRow
+from kusanya.store.records.notes_and_audit import AuditFilter, AuditRow, Note, NoteRow
 from kusanya.store.records.paging import Key, Page, Record
 from kusanya.store.records.restores import (
     Backup,
@@ -99,6 +99,7 @@ __all__ = [
     "MissingEventRow",
     "MissingEventStatus",
     "MoveResult",
+    "Note",
     "NoteRow",
     "NoticeBook",
     "Page",

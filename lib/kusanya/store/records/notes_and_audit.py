@@ -12,8 +12,28 @@ NOT_DONE: Final = ("failed", "refused", "unknown")
 """What the outcome of an act that changed nothing begins with."""
 
 
-class NoteRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A person's remark on a collection or an intent; its text is searched by the lookup."""
+class Note(msgspec.Struct, frozen=True):
+    """What a person writes on a collection or an intent.
+
+    Every place that a note passes, from the dialog to the story, takes it as it is declared here.
+    """
+
+    text: str
+    """Searched by the lookup."""
+
+    @property
+    def words(self) -> str:
+        """Return what a reader is told of it; a person's own words."""
+        return self.text
+
+    @property
+    def outline(self) -> str:
+        """Return what the audit keeps of it: none of its words."""
+        return f"{len(self.text)} characters"
+
+
+class NoteRow(Note, frozen=True, kw_only=True):
+    """A note as it is kept."""
 
     id: str
     seq: int
@@ -22,7 +42,6 @@ class NoteRow(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     author: str
     at: datetime
-    text: str
 
 
 class AuditRow(msgspec.Struct, frozen=True, kw_only=True):
