@@ -35,7 +35,7 @@ OF_DEVELOPERS = (
 AT_THE_DESK = (
     "alarms/delivery_rules.py", "alarms/operation_rules.py", "alarms/payment_rules.py",
     "confirmations/reading.py", "filters/parsing.py", "filters/values.py", "handover/page.py",
-    "intents/claiming.py", "intents/outcome.py", "intents/resolving.py", "intents/window.py",
+    "intents/leases.py", "intents/outcome.py", "intents/resolving.py", "intents/window.py",
     "lookup/claims.py", "lookup/entries.py", "lookup/new_request.py",
     "lookup/search/by_message.py", "lookup/search/by_named_reference.py",
     "lookup/search/by_text.py", "lookup/search/fitting.py", "privacy.py", "state/anomalies.py",

@@ -28,8 +28,8 @@ from kusanya.errors import (
     ServiceError,
     StoreError,
 )
-from kusanya.intents.claiming import Claim, this_process
-from kusanya.intents.log import log_claim_not_released
+from kusanya.intents.leases import Lease, this_process
+from kusanya.intents.log import log_lease_not_released
 from kusanya.intents.recorded_attempts import IntentExists, Opening, RecordedAttempts
 from kusanya.intents.resolving import OPEN, review
 from kusanya.intents.send_target import SendTarget
@@ -107,7 +107,7 @@ def _create(store: Store, core: Core, request: CreateRequest) -> Effects[Creatio
         return (yield from proceed(store, core, found, profile=request.profile, wait_s=wait_s))
     send_target = SendTarget(target=lambda: core.target, profile=request.profile)
     recorded = RecordedAttempts(
-        Claim.new(store, core.clock, ""), send_target=send_target, opening=found.queue
+        Lease.new(store, core.clock, ""), send_target=send_target, opening=found.queue
     )
     try:
         return (yield from _exchange(store, core, recorded, found.key, body))
@@ -137,32 +137,32 @@ def proceed(
     send_target.check_profile(intent)
     if intent.state in OPEN:
         send_target.check(intent)
-        claim = Claim.new(store, core.clock, intent.id)
+        lease = Lease.new(store, core.clock, intent.id)
         try:
-            yield from _take(claim, wait_s)
-            recorded = yield from call(partial(_reopened, claim, send_target))
+            yield from _take(lease, wait_s)
+            recorded = yield from call(partial(_reopened, lease, send_target))
         except GeneratorExit:
             raise  # nobody carries out steps any more
         except BaseException:
-            yield from call(partial(_release, claim, claim.release))
+            yield from call(partial(_release, lease, lease.release))
             raise
         intent = recorded.intent
         if intent.state in OPEN:
             key, body = intent.idempotency_key, intent.body
             return (yield from _exchange(store, core, recorded, key, body))
-        yield from call(claim.release)
+        yield from call(lease.release)
     return (yield from _present(store, core, intent))
 
 
-def _take(claim: Claim, wait_s: float) -> Effects[None]:
-    """Take the claim; while another call holds it, try again for up to `wait_s` seconds."""
-    until = claim.clock.monotonic() + wait_s
+def _take(lease: Lease, wait_s: float) -> Effects[None]:
+    """Take the lease; while another call holds it, try again for up to `wait_s` seconds."""
+    until = lease.clock.monotonic() + wait_s
     pause_s = _FIRST_PAUSE_S
     while True:
         try:
-            yield from call(claim.take)
+            yield from call(lease.take)
         except IntentError as error:
-            left_s = until - claim.clock.monotonic()
+            left_s = until - lease.clock.monotonic()
             if error.reason is not IntentReason.BEING_SENT or left_s <= 0:
                 raise
         else:
@@ -171,19 +171,19 @@ def _take(claim: Claim, wait_s: float) -> Effects[None]:
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
 
-def _release(claim: Claim, act: Callable[[], None]) -> None:
-    """Give a claim up on the way out of a call that failed, whose own error is the one to raise."""
+def _release(lease: Lease, act: Callable[[], None]) -> None:
+    """Give a lease up on the way out of a call that failed, whose own error is the one to raise."""
     try:
         act()
     except StoreError as error:
-        # The claim ends by itself with its lease; until then another call is refused.
-        log_claim_not_released(claim.intent_id, why=str(error))
+        # The lease ends by itself; until then another call is refused.
+        log_lease_not_released(lease.intent_id, why=str(error))
 
 
 def _exchange(
     store: Store, core: Core, recorded: RecordedAttempts, key: str, body: bytes
 ) -> Effects[Creation]:
-    """Send until there is an answer or an end; the claim ends with it."""
+    """Send until there is an answer or an end; the lease ends with it."""
     request = requests.creation(body, idempotency_key=key)
     try:
         collection = yield from core.create(request, attempts=recorded)
@@ -195,11 +195,11 @@ def _exchange(
     except Exception as error:
         if recorded.begun:
             error.add_note(f"intent {recorded.intent.id}")
-            yield from call(partial(_release, recorded.claim, recorded.claim.release))
+            yield from call(partial(_release, recorded.lease, recorded.lease.release))
         raise
     except BaseException:
         # Cancelled or interrupted, at any point.
-        yield from call(partial(_release, recorded.claim, recorded.cut_short))
+        yield from call(partial(_release, recorded.lease, recorded.cut_short))
         raise
     return Creation(intent=recorded.intent, collection=collection)
 
@@ -233,18 +233,18 @@ def _now(store: Store, core: Core, known: Collection) -> Effects[Collection]:
     return poll.collection
 
 
-def _reopened(claim: Claim, send_target: SendTarget) -> RecordedAttempts:
-    """Return the record of an intent under our claim, resolved where its collection was seen."""
-    intent = claim.store.intents.get(claim.intent_id)
+def _reopened(lease: Lease, send_target: SendTarget) -> RecordedAttempts:
+    """Return the record of an intent under our lease, resolved where its collection was seen."""
+    intent = lease.store.intents.get(lease.intent_id)
     if intent is None:
         raise IntentError(
             "there is no such intent",
             reason=IntentReason.UNKNOWN_INTENT,
-            intent_id=claim.intent_id,
+            intent_id=lease.intent_id,
         )
-    intent = review(claim.store, intent, now=claim.clock.now())
+    intent = review(lease.store, intent, now=lease.clock.now())
     return RecordedAttempts(
-        claim, intent, claim.store.intents.attempts(intent.id), send_target=send_target
+        lease, intent, lease.store.intents.attempts(intent.id), send_target=send_target
     )
 
 
@@ -279,7 +279,7 @@ def _look(store: Store, request: CreateRequest, mode: Mode, body: bytes) -> Inte
     key = request.idempotency_key or _derived(store, request, mode, len(same))
     phone = msgspec.json.decode(body)["phone"]
 
-    def queue(claim: Claim, at: datetime, until: datetime, target: str) -> "Future[AttemptStart]":
+    def queue(lease: Lease, at: datetime, until: datetime, target: str) -> "Future[AttemptStart]":
         return store.intents.begin(
             idempotency_key=key,
             body=body,
@@ -289,7 +289,7 @@ def _look(store: Store, request: CreateRequest, mode: Mode, body: bytes) -> Inte
             amount=request.amount,
             phone=phone,
             at=at,
-            by=claim.by,
+            by=lease.by,
             until=until,
             repeat=repeat,
             target=target,

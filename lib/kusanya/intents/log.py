@@ -54,9 +54,9 @@ def log_window_closed(intent: IntentRow) -> None:
     _log.warning("intent may not be sent again", extra=_of(intent))
 
 
-def log_claim_not_released(intent_id: str, *, why: str) -> None:
-    """Log that a claim could not be given up: until its lease ends other calls are refused."""
-    _log.warning("claim not released", extra={"intent_id": intent_id, "why": why})
+def log_lease_not_released(intent_id: str, *, why: str) -> None:
+    """Log that a lease could not be given up: until it ends other calls are refused."""
+    _log.warning("lease not released", extra={"intent_id": intent_id, "why": why})
 
 
 def _of(intent: IntentRow) -> dict[str, Any]:

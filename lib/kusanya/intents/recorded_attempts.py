@@ -20,7 +20,7 @@ from kusanya.errors import (
     NotSent,
     PermissionDenied,
 )
-from kusanya.intents.claiming import LEASE, Claim
+from kusanya.intents.leases import LEASE_TIME, Lease
 from kusanya.intents.log import log_attempt_end, log_opened, log_sent, log_window_closed
 from kusanya.intents.resolving import OPEN
 from kusanya.intents.send_target import SendTarget
@@ -30,8 +30,8 @@ from kusanya.store.records import AttemptRow, AttemptStart, IntentRow, IntentSta
 from kusanya.telemetry.tracing import SpanName, record_span
 from kusanya.wire import Collection
 
-Opening = Callable[[Claim, datetime, datetime, str], "Future[AttemptStart]"]
-"""Queues a new intent under a claim: when it begins, until when the claim lasts, where it goes."""
+Opening = Callable[[Lease, datetime, datetime, str], "Future[AttemptStart]"]
+"""Queues a new intent under a lease: when it begins, until when the lease lasts, where it goes."""
 
 
 class IntentExists(Exception):  # noqa: N818 - control flow inside this package, never leaves it
@@ -43,15 +43,15 @@ class IntentExists(Exception):  # noqa: N818 - control flow inside this package,
 
 
 class RecordedAttempts:
-    """The `Attempts` of one intent: of one that is kept and claimed, or of a new one.
+    """The `Attempts` of one intent: of one that is kept and leased, or of a new one.
 
-    A new one is kept with its claim and its first attempt, in one transaction, when that attempt
+    A new one is kept with its lease and its first attempt, in one transaction, when that attempt
     is about to be sent.
     """
 
     def __init__(
         self,
-        claim: Claim,
+        lease: Lease,
         intent: IntentRow | None = None,
         before: Iterable[AttemptRow] = (),
         *,
@@ -59,13 +59,13 @@ class RecordedAttempts:
         opening: Opening | None = None,
     ) -> None:
         before = tuple(before)
-        self._claim = claim
-        self._store: Store = claim.store
-        self._clock: Clock = claim.clock
+        self._lease = lease
+        self._store: Store = lease.store
+        self._clock: Clock = lease.clock
         self._send_target = send_target
         self._opening = opening
-        self._claimed_at = claim.clock.now()
-        self._latest_at = self._claimed_at if intent is None else latest(intent, before)
+        self._leased_at = lease.clock.now()
+        self._latest_at = self._leased_at if intent is None else latest(intent, before)
         self._number = 0
         self._began = 0.0
         self._took_s = 0.0
@@ -90,12 +90,12 @@ class RecordedAttempts:
         return self._intent
 
     @property
-    def claim(self) -> Claim:
-        """Return the claim under which the intent is sent."""
-        return self._claim
+    def lease(self) -> Lease:
+        """Return the lease under which the intent is sent."""
+        return self._lease
 
     def begin(self) -> Effects[None]:
-        """Make the attempt durable; refuse a wrong target, a closed window, a lost claim."""
+        """Make the attempt durable; refuse a wrong target, a closed window, a lost lease."""
         self._may_leave = False
         self._began = self._clock.monotonic()
         if self._intent is None and self._opening is not None:
@@ -113,7 +113,7 @@ class RecordedAttempts:
         self._log_end(result)
 
     def cut_short(self) -> None:
-        """Keep how far a call came that ends without its answer, and give up its claim; blocks.
+        """Keep how far a call came that ends without its answer, and give up its lease; blocks.
 
         An attempt that may have left is of unknown outcome, and stays so.
         """
@@ -126,7 +126,7 @@ class RecordedAttempts:
             result = _cut_short(left=self._may_leave)
             self._intent = self._finish(result).result()
             self._log_end(result)
-        self._claim.release()
+        self._lease.release()
 
     def _log_end(self, result: Classification[Any]) -> None:
         """Log and trace an attempt whose end is durable."""
@@ -168,14 +168,14 @@ class RecordedAttempts:
             observation=None
             if collection is None
             else answer_observation(collection, key=intent.idempotency_key, at=now),
-            by=self._claim.by,
+            by=self._lease.by,
         )
 
     def _open(self, opening: Opening) -> Effects[None]:
-        now = self._claimed_at = self._latest_at = self._clock.now()
+        now = self._leased_at = self._latest_at = self._clock.now()
 
         def queue() -> "Future[AttemptStart]":
-            self._opened = opening(self._claim, now, now + LEASE, self._send_target.target())
+            self._opened = opening(self._lease, now, now + LEASE_TIME, self._send_target.target())
             return self._opened
 
         begun = yield from await_durable(queue)
@@ -187,7 +187,7 @@ class RecordedAttempts:
         """Take the new intent for ours; False where the key has one already."""
         if begun.new:
             self._intent = begun.intent
-            self._claim = msgspec.structs.replace(self._claim, intent_id=begun.intent.id)
+            self._lease = msgspec.structs.replace(self._lease, intent_id=begun.intent.id)
             self._number = 1
             self._under_way = True
         return begun.new
@@ -197,9 +197,9 @@ class RecordedAttempts:
         intent = self.intent
         self._send_target.check(intent)
         self._check_window(intent, now=now)
-        if now - self._claimed_at > LEASE / 3:
-            self._claim.take()
-            self._claimed_at = now
+        if now - self._leased_at > LEASE_TIME / 3:
+            self._lease.take()
+            self._leased_at = now
         self._number = self._store.intents.begin_attempt(
             intent.id, at=now, target=self._send_target.target()
         ).number

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from kusanya.intents.claiming import LEASE
+from kusanya.intents.leases import LEASE_TIME
 from kusanya.intents.log import log_resolved, log_window_closed
 from kusanya.intents.window import CLOCKS_APART, clock_was_set_back, replay_left
 from kusanya.store import Store
@@ -137,7 +137,7 @@ def is_being_sent(intent: IntentRow, *, now: datetime) -> bool:
     """Tell whether a process is sending the intent at this moment."""
     # A lease that ends later than any that is given now was given by a clock that is set right.
     until = intent.claimed_until
-    return until is not None and now < until <= now + LEASE + CLOCKS_APART
+    return until is not None and now < until <= now + LEASE_TIME + CLOCKS_APART
 
 
 def _fits(intent: IntentRow, seen: Collection | CollectionRow) -> bool:

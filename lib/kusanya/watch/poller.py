@@ -188,7 +188,7 @@ def poll_once(store: Store, core: Core, *, by: str, settings: PollSettings) -> E
     mode, clock = mode_of(core), core.clock
     began = clock.now()
     due = yield from call(
-        lambda: store.poll_leases.claim(
+        lambda: store.poll_leases.take(
             mode,
             by=by,
             until=began + _LEASE,

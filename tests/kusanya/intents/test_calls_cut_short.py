@@ -55,7 +55,7 @@ async def _cancelled(task: "asyncio.Task[Any]", *, times: int = 1) -> None:
 
 
 @pytest.mark.parametrize("times", [1, 5])
-def test_a_call_cancelled_while_it_waits_for_its_answer_gives_its_claim_up(
+def test_a_call_cancelled_while_it_waits_for_its_answer_gives_its_lease_up(
     store: Store, new_client: NewClient, service: Any, clock: Any, times: int
 ) -> None:
     async def cancel() -> None:
@@ -128,7 +128,7 @@ async def _cancel_inside(stalled: Any, clock: Any, transport: Any) -> None:
     [
         ("intents.begin", IntentState.PREPARED, ["not_sent"]),
         ("intents.finish_attempt", IntentState.ANSWERED, ["answered"]),
-        ("intents.claim", IntentState.UNKNOWN, ["lost"]),
+        ("intents.take_lease", IntentState.UNKNOWN, ["lost"]),
         ("intents.begin_attempt", IntentState.UNKNOWN, ["lost", "not_sent"]),
     ],
 )
@@ -136,7 +136,7 @@ def test_a_call_cancelled_while_the_store_acts_ends_after_it_and_holds_nothing(
     store: Store, new_client: NewClient, service: Any, clock: Any, play: Any,
     *, act: str, state: IntentState, ended: list[str],
 ) -> None:  # fmt: skip
-    if act in {"intents.claim", "intents.begin_attempt"}:
+    if act in {"intents.take_lease", "intents.begin_attempt"}:
         service.faults = [play.Fault.LOST_ANSWER]
         with pytest.raises(OutcomeUnknown):
             create_safely(store, new_client(max_attempts=1), **KEYED)
@@ -154,7 +154,7 @@ def test_a_call_cancelled_while_the_store_acts_ends_after_it_and_holds_nothing(
     assert (len(service.collections), clock.elapsed_s) == (1, 0)
 
 
-def test_an_interrupted_call_gives_its_claim_up(
+def test_an_interrupted_call_gives_its_lease_up(
     store: Store, new_client: NewClient, service: Any, clock: Any
 ) -> None:
     def interrupted(_request: Request, _within_s: float) -> Reply:
@@ -169,12 +169,12 @@ def test_an_interrupted_call_gives_its_claim_up(
     assert {one.key for one in service.arrived} == {"job-7"}
 
 
-def test_the_error_of_a_call_is_not_replaced_where_its_claim_cannot_be_released(
+def test_the_error_of_a_call_is_not_replaced_where_its_lease_cannot_be_released(
     store: Store, new_client: NewClient
 ) -> None:
     class FailingStore(Interposed):
         def method(self, path: str, found: Any) -> Any:
-            if path in {"intents.finish_attempt", "intents.release"}:
+            if path in {"intents.finish_attempt", "intents.release_lease"}:
                 raise StoreUnavailable("the store is gone")
             return found
 

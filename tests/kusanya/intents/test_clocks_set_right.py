@@ -39,7 +39,7 @@ def test_what_a_clock_ahead_sent_is_never_sent_again_once_that_was_seen(
     assert decided.state is IntentState.SETTLED
 
 
-def test_a_claim_of_a_clock_ahead_keeps_no_window_open(store: Store, clock: Any) -> None:
+def test_a_lease_of_a_clock_ahead_keeps_no_window_open(store: Store, clock: Any) -> None:
     ahead = clock.now() + timedelta(hours=30)
     begun = store.intents.begin(
         idempotency_key="kus_ahead", body=b"{}", mode=Mode.TEST, profile="default",

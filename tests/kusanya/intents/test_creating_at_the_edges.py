@@ -19,8 +19,8 @@ from kusanya.errors import (
     StoreUnavailable,
 )
 from kusanya.intents import create_safely, decide, resume
-from kusanya.intents.claiming import Claim, this_process
 from kusanya.intents.creating import create, proceed
+from kusanya.intents.leases import Lease, this_process
 from kusanya.intents.recorded_attempts import RecordedAttempts
 from kusanya.intents.resolving import open_intents
 from kusanya.intents.send_target import SendTarget
@@ -78,7 +78,7 @@ def test_an_order_shows_nothing_of_the_customer() -> None:
 
 def test_there_is_no_intent_to_name_before_there_is_one(store: Store, clock: Any) -> None:
     recorded = RecordedAttempts(
-        Claim.new(store, clock, ""),
+        Lease.new(store, clock, ""),
         send_target=SendTarget(target=lambda: "", profile="shop"),
         opening=None,
     )
@@ -127,7 +127,7 @@ def test_whoever_finds_the_key_taken_meanwhile_goes_on_with_that_intent(
     assert len(service.arrived) == 1
 
 
-def test_a_store_that_fails_under_a_claim_leaves_the_intent_to_others(
+def test_a_store_that_fails_under_a_lease_leaves_the_intent_to_others(
     store: Store, new_client: Any, service: Any, play: Any
 ) -> None:
     intent = _unknown(store, new_client, service, play)
@@ -182,22 +182,22 @@ def test_a_key_that_the_service_knows_with_another_body_is_refused_for_good(
     assert len(service.arrived) == 1
 
 
-def test_a_claim_that_another_process_took_over_first_is_theirs(
+def test_a_lease_that_another_process_took_over_first_is_theirs(
     store: Store, new_client: Any, service: Any, play: Any, clock: Any
 ) -> None:
     intent = _unknown(store, new_client, service, play)
     until = clock.now() + timedelta(minutes=1)
     # Of this machine, with a number above any that a process can have.
     gone = f"host:4194999@{this_process().partition('@')[2]}:1"
-    assert store.intents.claim(intent.id, by=gone, until=until)
+    assert store.intents.take_lease(intent.id, by=gone, until=until)
 
     def taken_over() -> None:
-        store.intents.release(intent.id, by=gone)
-        assert store.intents.claim(intent.id, by="another-machine:1", until=until)
+        store.intents.release_lease(intent.id, by=gone)
+        assert store.intents.take_lease(intent.id, by="another-machine:1", until=until)
 
-    quick: Any = Meanwhile(store, "intents.release", taken_over)
+    quick: Any = Meanwhile(store, "intents.release_lease", taken_over)
     with pytest.raises(IntentError, match="another call"):
-        Claim.new(quick, clock, intent.id).take()
+        Lease.new(quick, clock, intent.id).take()
     assert the_intent(store).claimed_by == "another-machine:1"
 
 

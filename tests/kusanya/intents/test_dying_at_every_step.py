@@ -72,7 +72,7 @@ class DyingStore(Interposed):
 
     def method(self, path: str, found: Any) -> Any:
         """Count the writes, and die at the one that the test named."""
-        writes = ("claim", "begin", "finish", "resolve", "close_window", "submit", "record")
+        writes = ("take_lease", "begin", "finish", "resolve", "close_window", "submit", "record")
         if not path.removeprefix("intents.").startswith(writes):
             return found
 

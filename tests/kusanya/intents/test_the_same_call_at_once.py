@@ -14,7 +14,7 @@ from tests.kusanya.intents.orders import BODY, ORDER, NewClient, the_intent
 
 from kusanya.errors import IntentError, IntentReason
 from kusanya.intents import create_safely, resume
-from kusanya.intents.claiming import new_holder
+from kusanya.intents.leases import new_holder
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
@@ -112,7 +112,7 @@ def test_whoever_waited_takes_over_where_the_first_gave_up(
     holder = _held(store, clock)
     client = new_client()
     client.core.clock = client._clock = Meanwhile(
-        clock, lambda: store.intents.release(the_intent(store).id, by=holder)
+        clock, lambda: store.intents.release_lease(the_intent(store).id, by=holder)
     )
     made = create_safely(store, client, **KEYED)
     assert (made.intent.id, made.collection.id) == (the_intent(store).id, "col_1")

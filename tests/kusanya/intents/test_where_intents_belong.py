@@ -169,7 +169,7 @@ def test_an_intent_of_which_nothing_came_may_move_within_its_profile(
     assert resume(store, right, row).collection.id == "col_1"
 
 
-def test_one_process_that_moved_meanwhile_is_seen_under_the_claim(
+def test_one_process_that_moved_meanwhile_is_seen_under_the_lease(
     store: Store, new_client: NewClient, service: Any, play: Any
 ) -> None:
     service.faults = [play.Fault.NO_CONNECTION]

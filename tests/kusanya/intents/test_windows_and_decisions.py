@@ -236,7 +236,7 @@ def test_an_intent_that_is_being_sent_is_not_sent_by_another(
     assert len(service.arrived) == 1
 
 
-def test_a_claim_that_another_took_over_sends_nothing_more(
+def test_a_lease_that_another_took_over_sends_nothing_more(
     store: Store, new_client: NewClient, service: Any, play: Any, clock: Any
 ) -> None:
     # The pause before the second attempt outlives the lease, and another process resumes.

@@ -29,19 +29,19 @@ def test_only_the_holder_of_the_lease_keeps_the_book(store: Any) -> None:
     now = store._clock.now()
     assert notices.load(Mode.LIVE) == NoticeBook()
     assert not notices.save(Mode.LIVE, BOOK, by="nobody")
-    assert notices.claim(Mode.LIVE, by="one", until=now + timedelta(minutes=2))
-    assert not notices.claim(Mode.LIVE, by="two", until=now + timedelta(minutes=2))
+    assert notices.take_lease(Mode.LIVE, by="one", until=now + timedelta(minutes=2))
+    assert not notices.take_lease(Mode.LIVE, by="two", until=now + timedelta(minutes=2))
     assert not notices.save(Mode.LIVE, BOOK, by="two")
     assert notices.save(Mode.LIVE, BOOK, by="one")
     assert notices.load(Mode.LIVE) == BOOK
     assert notices.unsent(Mode.LIVE) == BOOK.unsent
     assert notices.load(Mode.TEST) == NoticeBook()
-    assert notices.is_claimed(Mode.LIVE)
-    notices.release(Mode.LIVE, by="two")
-    assert notices.is_claimed(Mode.LIVE)
-    notices.release(Mode.LIVE, by="one")
-    assert not notices.is_claimed(Mode.LIVE)
-    assert notices.claim(Mode.LIVE, by="two", until=now + timedelta(minutes=2))
+    assert notices.is_leased(Mode.LIVE)
+    notices.release_lease(Mode.LIVE, by="two")
+    assert notices.is_leased(Mode.LIVE)
+    notices.release_lease(Mode.LIVE, by="one")
+    assert not notices.is_leased(Mode.LIVE)
+    assert notices.take_lease(Mode.LIVE, by="two", until=now + timedelta(minutes=2))
     assert not notices.save(Mode.LIVE, NoticeBook(), by="one")
     assert notices.load(Mode.LIVE) == BOOK
 

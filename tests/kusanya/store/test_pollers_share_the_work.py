@@ -117,7 +117,7 @@ def test_the_work_of_a_poller_that_died_is_taken_over(
     dead, alive = open_store(), open_store()
     fill(dead, make, 3)
     clock.sleep(60)
-    dead.poll_leases.claim(Mode.TEST, by="dead", until=clock.now() + timedelta(minutes=2))
+    dead.poll_leases.take(Mode.TEST, by="dead", until=clock.now() + timedelta(minutes=2))
     assert poll(service, alive, "alive").asked == 0
     clock.sleep(120)
     assert poll(service, alive, "alive").asked == 3
@@ -129,12 +129,12 @@ def test_a_late_poller_does_not_take_back_what_another_has_taken_over(
     store = open_store()
     fill(store, make, 1)
     soon = clock.now() + timedelta(seconds=30)
-    store.poll_leases.claim(Mode.TEST, by="late", until=soon)
+    store.poll_leases.take(Mode.TEST, by="late", until=soon)
     clock.sleep(31)
-    assert len(store.poll_leases.claim(Mode.TEST, by="other", until=clock.now() + HOUR)) == 1
+    assert len(store.poll_leases.take(Mode.TEST, by="other", until=clock.now() + HOUR)) == 1
     store.poll_leases.prolong(Mode.TEST, {"col_0": clock.now() - HOUR}, by="late")
     store.poll_leases.release(Mode.TEST, ["col_0"], by="late")
-    assert store.poll_leases.claim(Mode.TEST, by="third", until=clock.now() + HOUR) == ()
+    assert store.poll_leases.take(Mode.TEST, by="third", until=clock.now() + HOUR) == ()
 
 
 def run_rounds(service: Service, store: Store, count: int) -> list[PollResult]:
@@ -172,13 +172,13 @@ def test_a_store_that_is_away_is_waited_for_and_said_once(
 ) -> None:
     fill(store, service.make, 1)
     clock.sleep(60)
-    away: list[Exception] = [StoreUnavailable("cannot claim work: gone") for _ in range(8)]
-    monkeypatch.setattr(store.poll_leases, "claim", failing(store.poll_leases.claim, away))
+    away: list[Exception] = [StoreUnavailable("cannot lease work: gone") for _ in range(8)]
+    monkeypatch.setattr(store.poll_leases, "take", failing(store.poll_leases.take, away))
     before = clock.monotonic()
     with caplog.at_level(logging.INFO, "kusanya.watch"):
         results = run_rounds(service, store, 2_000)
     assert service.asked["col_0"] >= 1
-    assert [made.trouble for made in results if made.trouble] == ["cannot claim work: gone"]
+    assert [made.trouble for made in results if made.trouble] == ["cannot lease work: gone"]
     said = [(record.levelname, record.message) for record in caplog.records]
     assert said.count(("WARNING", "the store cannot be used")) == 1
     assert said.count(("INFO", "the store can be used again")) == 1
@@ -190,7 +190,7 @@ def test_a_store_that_is_away_is_waited_for_and_said_once(
 def test_what_waiting_does_not_help_ends_the_poller(
     store: Store, service: Service, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    monkeypatch.setattr(store.poll_leases, "claim", failing(store.poll_leases.claim, [error]))
+    monkeypatch.setattr(store.poll_leases, "take", failing(store.poll_leases.take, [error]))
     with pytest.raises(type(error)):
         run_rounds(service, store, 5)
 

@@ -56,7 +56,7 @@ def test_a_test_signature_never_ends_a_live_collection(
     assert kinds(store, LIVE) == [AnomalyKind.MODE_MISMATCH]
     assert [one.id for one in store.collections.still_open(LIVE).rows] == ["col_1"]
     until = store._clock.now() + timedelta(minutes=1)
-    assert [one.id for one in store.poll_leases.claim(LIVE, by="a", until=until)] == ["col_1"]
+    assert [one.id for one in store.poll_leases.take(LIVE, by="a", until=until)] == ["col_1"]
     unwell = store.collections.page(LIVE, where=CollectionFilter(unwell=True)).rows
     assert [one.id for one in unwell] == ["col_1"]
     assert {fact.observed_in for fact in store.collections.observations("col_1", LIVE)} == {LIVE}
@@ -68,7 +68,7 @@ def test_a_test_signature_never_ends_a_live_collection(
     sound(store)
 
 
-def test_each_mode_keeps_its_own_collection_events_notes_and_claims(
+def test_each_mode_keeps_its_own_collection_events_notes_and_leases(
     store: Store, make: Any
 ) -> None:
     store.record(make.arrival(1, mode="live"))
@@ -86,19 +86,19 @@ def test_each_mode_keeps_its_own_collection_events_notes_and_claims(
     sound(store)
 
 
-def test_open_collections_of_both_modes_with_one_id_are_claimed_apart(
+def test_open_collections_of_both_modes_with_one_id_are_leased_apart(
     store: Store, make: Any
 ) -> None:
     for mode in ("live", "test"):
         store.record(make.observation(1, source=Source.ANSWER, mode=mode))
     until = store._clock.now() + timedelta(minutes=1)
-    assert [one.id for one in store.poll_leases.claim(LIVE, by="a", until=until)] == ["col_1"]
-    assert [one.id for one in store.poll_leases.claim(TEST, by="b", until=until)] == ["col_1"]
+    assert [one.id for one in store.poll_leases.take(LIVE, by="a", until=until)] == ["col_1"]
+    assert [one.id for one in store.poll_leases.take(TEST, by="b", until=until)] == ["col_1"]
     store.poll_leases.release(LIVE, ["col_1"], by="b")
-    assert store.poll_leases.claim(LIVE, by="c", until=until) == ()
+    assert store.poll_leases.take(LIVE, by="c", until=until) == ()
     store.poll_leases.release(LIVE, ["col_1"], by="a")
-    assert [one.id for one in store.poll_leases.claim(LIVE, by="c", until=until)] == ["col_1"]
-    assert store.poll_leases.claim(TEST, by="c", until=until) == ()
+    assert [one.id for one in store.poll_leases.take(LIVE, by="c", until=until)] == ["col_1"]
+    assert store.poll_leases.take(TEST, by="c", until=until) == ()
 
 
 def test_a_search_finds_in_a_mode_what_that_mode_said(store: Store, make: Any) -> None:

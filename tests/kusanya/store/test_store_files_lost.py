@@ -392,7 +392,7 @@ def test_an_intent_is_not_kept_in_a_store_that_is_gone(running: Store, path: Pat
     with pytest.raises(StoreError, match="was removed"):
         running.notes.add("col_1", Note("who asked"), author="asha", mode=Mode.TEST)
     with pytest.raises(StoreError, match="was removed"):
-        running.poll_leases.claim(Mode.TEST, by="me", until=NOON, limit=1)
+        running.poll_leases.take(Mode.TEST, by="me", until=NOON, limit=1)
 
 
 def test_a_table_that_others_changed_is_not_a_replaced_file(running: Store, path: Path) -> None:

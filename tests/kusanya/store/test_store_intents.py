@@ -1,4 +1,4 @@
-"""Intents: one per key, one claim at a time, attempts that are durable before they are sent."""
+"""Intents: one per key, one lease at a time, attempts that are durable before they are sent."""
 
 from datetime import timedelta
 from typing import Any
@@ -143,7 +143,7 @@ def begin(store: Store, make: Any, key: str = "key-1", **said: Any) -> AttemptSt
     return store.intents.begin(**{**fields, **said}).result()
 
 
-def test_a_new_intent_is_kept_with_its_claim_and_its_first_attempt(store: Store, make: Any) -> None:
+def test_a_new_intent_is_kept_with_its_lease_and_its_first_attempt(store: Store, make: Any) -> None:
     begun = begin(store, make)
     assert begun.new
     row = store.intents.get(begun.intent.id)
@@ -153,7 +153,7 @@ def test_a_new_intent_is_kept_with_its_claim_and_its_first_attempt(store: Store,
     assert (row.claimed_by, row.claimed_until) == ("a", make.noon + timedelta(minutes=1))
     [attempt] = store.intents.attempts(row.id)
     assert (attempt.number, attempt.sent_at, attempt.outcome) == (1, make.noon, None)
-    assert not store.intents.claim(row.id, by="b", until=make.noon + timedelta(minutes=2))
+    assert not store.intents.take_lease(row.id, by="b", until=make.noon + timedelta(minutes=2))
 
 
 def test_a_known_key_begins_nothing_and_leaves_the_intent_as_it_is(store: Store, make: Any) -> None:
@@ -222,7 +222,7 @@ def test_threads_that_take_one_reference_at_once_leave_one_intent(store: Store, 
     assert len(store.intents.page().rows) == 1
 
 
-def test_an_answer_its_fact_and_the_end_of_the_claim_are_one_transaction(
+def test_an_answer_its_fact_and_the_end_of_the_lease_are_one_transaction(
     store: Store, make: Any
 ) -> None:
     begun = begin(store, make)
@@ -284,20 +284,20 @@ def test_a_settlement_from_other_states_only_leaves_the_intent(store: Store, mak
     assert row == begun.intent == store.intents.get(begun.intent.id)
 
 
-def test_one_process_at_a_time_holds_a_claim(store: Store, clock: ManualClock, make: Any) -> None:
+def test_one_process_at_a_time_holds_a_lease(store: Store, clock: ManualClock, make: Any) -> None:
     intent = prepare(store)
     until = make.noon + timedelta(seconds=30)
-    assert store.intents.claim(intent.id, by="a", until=until)
-    assert not store.intents.claim(intent.id, by="b", until=until)
-    assert store.intents.claim(intent.id, by="a", until=until)
-    store.intents.release(intent.id, by="b")
-    assert not store.intents.claim(intent.id, by="b", until=until)
+    assert store.intents.take_lease(intent.id, by="a", until=until)
+    assert not store.intents.take_lease(intent.id, by="b", until=until)
+    assert store.intents.take_lease(intent.id, by="a", until=until)
+    store.intents.release_lease(intent.id, by="b")
+    assert not store.intents.take_lease(intent.id, by="b", until=until)
     clock.sleep(30 - 1e-6)
-    assert not store.intents.claim(intent.id, by="b", until=until)
+    assert not store.intents.take_lease(intent.id, by="b", until=until)
     clock.sleep(1e-6)
     assert clock.now() == until
-    assert store.intents.claim(intent.id, by="b", until=until + timedelta(seconds=60))
-    store.intents.release(intent.id, by="b")
+    assert store.intents.take_lease(intent.id, by="b", until=until + timedelta(seconds=60))
+    store.intents.release_lease(intent.id, by="b")
     row = store.intents.get(intent.id)
     assert row is not None
     assert row.claimed_by is None

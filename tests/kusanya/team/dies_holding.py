@@ -1,6 +1,6 @@
 """A member of the team that holds work when it is killed: run by a test, never imported by it.
 
-Arguments: the store's address and the time. It claims every open collection and begins to send an
+Arguments: the store's address and the time. It leases every open collection and begins to send an
 intent; then it prints a line and waits for its end.
 """
 
@@ -28,7 +28,7 @@ def main(url: str, noon: str) -> None:
 
     with Store.open(url, clock=clock, create=False) as store:
         until = clock.now() + timedelta(minutes=1)
-        claimed = store.poll_leases.claim(Mode.TEST, by="doomed", until=until)
+        claimed = store.poll_leases.take(Mode.TEST, by="doomed", until=until)
         sys.stdout.write(f"{len(claimed)}\n")
         client = Client(
             "svc_test_sk_4242", base_url="http://127.0.0.1:9", clock=clock, transport=silent

@@ -52,7 +52,7 @@ def test_every_event_takes_effect_once_and_every_reader_sees_every_change_in_ord
         for kept in [poller.submit(fact) for fact in facts]:
             kept.result()
         until = clock.now() + timedelta(minutes=1)
-        while claimed := poller.poll_leases.claim(Mode.TEST, by="poller", until=until, limit=50):
+        while claimed := poller.poll_leases.take(Mode.TEST, by="poller", until=until, limit=50):
             for row in claimed:
                 number = int(row.id.removeprefix("col_"))
                 status = "succeeded" if number in ENDED_UNHEARD else "created"
@@ -167,14 +167,14 @@ def test_what_a_killed_member_held_is_taken_over(
             resume(store, client, intent)
         doomed.kill()
     assert (claimed, holding) == ("5\n", "holding\n")
-    # An intent's process is seen to be gone; a poller's claim ends by itself.
+    # An intent's process is seen to be gone; a poller's lease ends by itself.
     made = resume(store, client, intent)
     assert (made.intent.state, made.intent.attempts) == (IntentState.ANSWERED, 2)
     until = clock.now() + timedelta(minutes=2)
-    ours = {row.id for row in store.poll_leases.claim(Mode.TEST, by="another", until=until)}
+    ours = {row.id for row in store.poll_leases.take(Mode.TEST, by="another", until=until)}
     assert ours == {made.collection.id}
     clock.sleep(61)
-    taken_over = store.poll_leases.claim(Mode.TEST, by="another", until=until)
+    taken_over = store.poll_leases.take(Mode.TEST, by="another", until=until)
     assert {row.id for row in taken_over} == {f"col_{n}" for n in range(5)}
 
 

@@ -55,7 +55,7 @@ _INTENTS: Final = (
     "kusanya/intents/test_repeated_references.py",
     "kusanya/intents/test_clocks_set_right.py",
     "kusanya/intents/test_creating_safely.py",
-    "kusanya/intents/test_claims.py",
+    "kusanya/intents/test_leases.py",
     "kusanya/intents/test_where_intents_belong.py",
     "kusanya/intents/test_dying_at_every_step.py",
     "kusanya/intents/test_intent_machine.py",
@@ -92,7 +92,7 @@ ROOMS: Final[dict[str, Room]] = {
     "creating": Room(
         (
             "kusanya.intents.creating",
-            "kusanya.intents.claiming",
+            "kusanya.intents.leases",
             "kusanya.intents.recorded_attempts",
             "kusanya.intents.send_target",
         ),

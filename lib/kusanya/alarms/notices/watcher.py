@@ -70,7 +70,7 @@ class AlarmWatcher:
     def round(self) -> None:
         """Read, send what is due, keep the book. Troubles of the store are sent, never raised."""
         try:
-            self._leads = self._claim()
+            self._leads = self._take_lease()
             if self._leads:
                 self._notify()
         except StoreError as error:
@@ -81,7 +81,7 @@ class AlarmWatcher:
     def stop(self) -> None:
         """Give up the lease."""
         try:
-            self._store.alarm_notices.release(self._mode, by=self._by)
+            self._store.alarm_notices.release_lease(self._mode, by=self._by)
         except StoreError as error:
             _log.info("the lease ends by itself", extra={"trouble": str(error)})
 
@@ -99,7 +99,7 @@ class AlarmWatcher:
             rows=AlarmList.COLLECTIONS,
         )
         try:
-            if self._claim():
+            if self._take_lease():
                 now = self._clock.now()
                 book = self._store.alarm_notices.load(self._mode)
                 others = [one for one in book.notices if one.key != alarm.key]
@@ -116,9 +116,9 @@ class AlarmWatcher:
         except StoreError as trouble:
             _log.warning("nobody was told that it stopped", extra={"trouble": str(trouble)})
 
-    def _claim(self) -> bool:
+    def _take_lease(self) -> bool:
         until = self._clock.now() + _LEASE
-        return self._store.alarm_notices.claim(self._mode, by=self._by, until=until)
+        return self._store.alarm_notices.take_lease(self._mode, by=self._by, until=until)
 
     def _notify(self) -> None:
         now = self._clock.now()
@@ -164,7 +164,7 @@ class AlarmWatcher:
         ready = {one.target for one in book.pending if one.next_at <= now}
         for name in sorted(ready):
             # It may have taken long to send to the one before.
-            if not self._claim():
+            if not self._take_lease():
                 return
             book = self._send_to(self._targets[name], book)
             if not notices.save(self._mode, book, by=self._by):

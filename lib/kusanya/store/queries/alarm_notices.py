@@ -35,7 +35,7 @@ class NoticeLease(msgspec.Struct, frozen=True, kw_only=True):
 class AlarmNotices(StorePart):
     """Reading and keeping the books."""
 
-    def claim(self, mode: Mode, *, by: str, until: datetime) -> bool:
+    def take_lease(self, mode: Mode, *, by: str, until: datetime) -> bool:
         """Take or prolong the lease of a mode; False while another process holds it.
 
         Durable on return. One's own lease is prolonged once half of it has passed.
@@ -58,7 +58,7 @@ class AlarmNotices(StorePart):
 
         return self._act(act)
 
-    def release(self, mode: Mode, *, by: str) -> None:
+    def release_lease(self, mode: Mode, *, by: str) -> None:
         """Give up one's own lease, so that another process need not wait for its end."""
 
         def act(writing: Transaction) -> None:
@@ -68,7 +68,7 @@ class AlarmNotices(StorePart):
 
         self._act(act)
 
-    def is_claimed(self, mode: Mode) -> bool:
+    def is_leased(self, mode: Mode) -> bool:
         """Tell whether any process holds the lease of a mode now."""
         with self._reading("read who sends notifications") as connection:
             held = _lease(connection, mode)

@@ -1,7 +1,7 @@
 """Who asks about which open collection: work shared out among any number of pollers.
 
-A claim ends by itself, so the work of a process that died is taken over. On PostgreSQL claiming
-skips rows that another one is claiming at this moment instead of waiting behind it. Each poller
+A lease ends by itself, so the work of a process that died is taken over. On PostgreSQL leasing
+skips rows that another one is leasing at this moment instead of waiting behind it. Each poller
 notes now and then that it runs, so that its absence can be seen.
 """
 
@@ -28,13 +28,13 @@ _OFFSET: Final = "clock offset "
 JOURNAL_COPY: Final = "journal_copy"
 """The name of what a copy without leases has in `store_meta`."""
 _FORGOTTEN_AFTER: Final = timedelta(days=7)
-"""Heartbeats and claims that ended so long ago are removed."""
+"""Heartbeats and leases that ended so long ago are removed."""
 
 
 class PollLeases(StorePart):
     """Sharing out the collections that have no final state yet."""
 
-    def claim(
+    def take(
         self,
         mode: Mode,
         *,
@@ -45,23 +45,23 @@ class PollLeases(StorePart):
     ) -> tuple[CollectionRow, ...]:
         """Reserve up to `limit` open collections for one process until `until`.
 
-        Never claimed ones first, the oldest first; then those whose claim ended longest ago. Those
+        Those never leased first, the oldest first; then those whose lease ended longest ago. Those
         that another process holds are left out, and so are one's own. Durable on return.
         """
         query = _free(mode, self._clock.now(), created_before).limit(limit)
         if self._engines.sqlite:
-            return self._claim_beside_the_writer(query, by=by, until=until)
+            return self._take_beside_the_writer(query, by=by, until=until)
         self._writer()
         query = query.with_for_update(of=collection, skip_locked=True)
         with (
-            only_store_errors("claim work"),
+            only_store_errors("lease work"),
             self._engines.writing() as connection,
             connection.begin(),
         ):
             free = tuple(to_row(row) for row in connection.execute(query))
             return _won(connection, free, by=by, until=until, now=self._clock.now())
 
-    def _claim_beside_the_writer(
+    def _take_beside_the_writer(
         self, query: Select[Any], *, by: str, until: datetime
     ) -> tuple[CollectionRow, ...]:
         """Look for free ones on another connection; SQLite's one writer only decides.
@@ -75,7 +75,7 @@ class PollLeases(StorePart):
             )
 
         while True:
-            with self._reading("claim work") as connection:
+            with self._reading("lease work") as connection:
                 free = [to_row(row) for row in connection.execute(query)]
             # Another one may win all of them; then there are others, or none.
             won = decide(free) if free else ()
@@ -83,9 +83,9 @@ class PollLeases(StorePart):
                 return won
 
     def prolong(self, mode: Mode, until: Mapping[str, datetime], *, by: str) -> None:
-        """Keep one's own claims on these collections of a mode until the instants given.
+        """Keep one's own leases on these collections of a mode until the instants given.
 
-        Durable on return. A claim that ended and was taken over stays the other's.
+        Durable on return. A lease that ended and was taken over stays the other's.
         """
 
         def act(writing: Transaction) -> None:
@@ -103,7 +103,7 @@ class PollLeases(StorePart):
         self._act(act)
 
     def release(self, mode: Mode, ids: Sequence[str], *, by: str) -> None:
-        """Give up one's own claims on these collections of a mode; those of others stay."""
+        """Give up one's own leases on these collections of a mode; those of others stay."""
 
         def act(writing: Transaction) -> None:
             writing.connection.execute(
@@ -117,7 +117,7 @@ class PollLeases(StorePart):
         self._act(act)
 
     def record_poll(self, mode: Mode, *, by: str, clock_offset: timedelta | None = None) -> None:
-        """Note that the poller `by` runs now; durable on return. Old notes and claims are removed.
+        """Note that the poller `by` runs now; durable on return. Old notes and leases are removed.
 
         `clock_offset` is how far its machine's clock is behind the service's, where it is known.
         Source: none; it makes the absence of a poller visible.
@@ -204,7 +204,7 @@ def _won(
     until: datetime,
     now: datetime,
 ) -> tuple[CollectionRow, ...]:
-    """Claim those of `free` that are so still, at this very moment; return them."""
+    """Lease those of `free` that are so still, at this very moment; return them."""
     if not free:
         return ()
     rows = [
@@ -217,7 +217,7 @@ def _won(
         for row in free
     ]
     insert = insert_into(claim, connection.dialect).values(rows)
-    # What was read may have been claimed since: only the unique key decides.
+    # What was read may have been leased since: only the unique key decides.
     upsert = insert.on_conflict_do_update(
         index_elements=[claim.c.collection_id, claim.c.mode],
         set_={

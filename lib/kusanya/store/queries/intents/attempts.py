@@ -1,6 +1,6 @@
 """Sending intents: what is durable before a byte leaves, and what its answer makes durable.
 
-A create costs two commits: one that holds the intent, its claim and its first attempt before the
+A create costs two commits: one that holds the intent, its lease and its first attempt before the
 first byte, and one that holds how the attempt ended, what was observed, and what the intent is now.
 Many at once share them. What may be sent, and when it must stop, is decided by `kusanya.intents`;
 here is what must hold for all processes at once: one intent per key, one standing intent per
@@ -61,7 +61,7 @@ class IntentAttempts(StorePart):
         repeat: Repeat | None = None,
         target: str | None = None,
     ) -> "Future[AttemptStart]":
-        """Keep a new intent, claimed `by` a process `until` an instant, with its first attempt.
+        """Keep a new intent, leased `by` a process `until` an instant, with its first attempt.
 
         `target` is where it is being sent: the address, and the merchant where that is known.
         The future resolves once all of it is durable: before that no byte may leave. Where the key
@@ -155,7 +155,7 @@ class IntentAttempts(StorePart):
 
         `outcome` is the attempt's stable word, `sentence` the intent's for people. An intent that
         was settled meanwhile stays settled, and only an answer changes one that is over otherwise.
-        Where the intent is over, a claim held `by` the caller is given up. The future resolves to
+        Where the intent is over, a lease held `by` the caller is given up. The future resolves to
         the intent once all of it is durable, and fails with IntentError for an unknown attempt.
         """
 

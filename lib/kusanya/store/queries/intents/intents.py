@@ -1,4 +1,4 @@
-"""Intents as they are kept: lists, single ones, claims, and how one comes to its end.
+"""Intents as they are kept: lists, single ones, leases, and how one comes to its end.
 
 Every method that writes returns after COMMIT. What may be sent, and when it must stop, is decided
 by `kusanya.intents`; attempts are begun and ended in `kusanya.store.queries.intents.attempts`.
@@ -80,10 +80,10 @@ def _still_open(*terms: str) -> Select[Any]:
 class Intents(IntentAttempts):
     """Keeping and reading intents, and beginning and ending their attempts."""
 
-    def claim(self, intent_id: str, *, by: str, until: datetime) -> bool:
-        """Reserve an intent for one process until `until`; False while another holds it.
+    def take_lease(self, intent_id: str, *, by: str, until: datetime) -> bool:
+        """Lease an intent to one process until `until`; False while another holds it.
 
-        A claim of one's own is prolonged. Raises IntentError for an unknown intent.
+        A lease of one's own is prolonged. Raises IntentError for an unknown intent.
         """
 
         def act(writing: Transaction) -> bool:
@@ -104,8 +104,8 @@ class Intents(IntentAttempts):
 
         return self._act(act)
 
-    def release(self, intent_id: str, *, by: str) -> None:
-        """Give up one's own claim; another's stays."""
+    def release_lease(self, intent_id: str, *, by: str) -> None:
+        """Give up one's own lease; another's stays."""
 
         def act(writing: Transaction) -> None:
             writing.connection.execute(

@@ -18,20 +18,20 @@ def fill(store: Store, make: Any, count: int) -> None:
         future.result()
 
 
-def test_claimed_work_is_not_given_out_again_until_it_ends(
+def test_leased_work_is_not_given_out_again_until_it_ends(
     store: Store, make: Any, clock: ManualClock
 ) -> None:
     fill(store, make, 5)
     until = make.noon + timedelta(seconds=30)
-    first = store.poll_leases.claim(Mode.TEST, by="a", until=until, limit=3)
-    rest = store.poll_leases.claim(Mode.TEST, by="b", until=until)
+    first = store.poll_leases.take(Mode.TEST, by="a", until=until, limit=3)
+    rest = store.poll_leases.take(Mode.TEST, by="b", until=until)
     assert [row.id for row in first] == ["col_0", "col_1", "col_2"]
     assert [row.id for row in rest] == ["col_3", "col_4"]
-    assert store.poll_leases.claim(Mode.TEST, by="c", until=until) == ()
+    assert store.poll_leases.take(Mode.TEST, by="c", until=until) == ()
     store.poll_leases.release(Mode.TEST, ["col_0", "col_3"], by="a")
-    assert [row.id for row in store.poll_leases.claim(Mode.TEST, by="c", until=until)] == ["col_0"]
+    assert [row.id for row in store.poll_leases.take(Mode.TEST, by="c", until=until)] == ["col_0"]
     clock.sleep(30)
-    later = store.poll_leases.claim(Mode.TEST, by="c", until=until + timedelta(minutes=1))
+    later = store.poll_leases.take(Mode.TEST, by="c", until=until + timedelta(minutes=1))
     assert len(later) == 5
 
 
@@ -41,11 +41,11 @@ def test_only_open_collections_of_the_mode_and_age_are_given_out(store: Store, m
     store.record(make.observation(9, source=Source.ANSWER, mode="live"))
     until = make.noon + timedelta(minutes=1)
     soon = make.noon + timedelta(seconds=3)
-    given = store.poll_leases.claim(Mode.TEST, by="a", until=until, created_before=soon)
+    given = store.poll_leases.take(Mode.TEST, by="a", until=until, created_before=soon)
     assert [row.id for row in given] == ["col_0", "col_2"]
 
 
-def test_pollers_that_claim_at_once_share_without_overlap(open_store: Opener, make: Any) -> None:
+def test_pollers_that_lease_at_once_share_without_overlap(open_store: Opener, make: Any) -> None:
     stores = [open_store() for _ in range(4)]
     fill(stores[0], make, 120)
     until = make.noon + timedelta(minutes=1)
@@ -53,7 +53,7 @@ def test_pollers_that_claim_at_once_share_without_overlap(open_store: Opener, ma
 
     def work(which: int) -> None:
         for _ in range(10):
-            rows = stores[which].poll_leases.claim(
+            rows = stores[which].poll_leases.take(
                 Mode.TEST, by=f"poller {which}", until=until, limit=7
             )
             claimed.extend(row.id for row in rows)
@@ -64,7 +64,7 @@ def test_pollers_that_claim_at_once_share_without_overlap(open_store: Opener, ma
     for thread in threads:
         thread.join()
     assert len(claimed) == len(set(claimed))
-    leftover = stores[0].poll_leases.claim(Mode.TEST, by="last", until=until, limit=200)
+    leftover = stores[0].poll_leases.take(Mode.TEST, by="last", until=until, limit=200)
     assert sorted([*claimed, *(row.id for row in leftover)]) == sorted(
         f"col_{n}" for n in range(120)
     )

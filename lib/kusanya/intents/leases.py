@@ -1,6 +1,6 @@
 """One process at a time sends an intent, and a dead one holds nothing.
 
-A claim is a lease in the store. It ends by itself a minute after its process last renewed it; on
+A lease stands in the store. It ends by itself a minute after its process last renewed it; on
 the same machine a process that is gone is seen at once.
 """
 
@@ -18,12 +18,12 @@ from kusanya.clock import Clock
 from kusanya.errors import IntentError, IntentReason
 from kusanya.store import Store
 
-LEASE: Final = timedelta(seconds=60)
-"""How long a claim outlives the last sign of its process; longer than one attempt can take."""
+LEASE_TIME: Final = timedelta(seconds=60)
+"""How long a lease outlasts the last sign of its process; longer than one attempt can take."""
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """An intent that this process alone may send, until its lease runs out."""
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """An intent that this process alone may send, until the lease runs out."""
 
     store: Store
     clock: Clock
@@ -31,18 +31,18 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     intent_id: str
 
     @classmethod
-    def new(cls, store: Store, clock: Clock, intent_id: str) -> "Claim":
-        """Return a claim that is not taken yet; no two calls share one, also in one process."""
+    def new(cls, store: Store, clock: Clock, intent_id: str) -> "Lease":
+        """Return a lease that is not taken yet; no two calls share one, also in one process."""
         return cls(store=store, clock=clock, by=new_holder(), intent_id=intent_id)
 
     def take(self) -> None:
-        """Take or prolong the claim. Raises IntentError where another call holds it."""
+        """Take or prolong the lease. Raises IntentError where another call holds it."""
         if self._taken():
             return
         holder = self.store.intents.get(self.intent_id)
         if holder is not None and holder.claimed_by is not None and is_gone(holder.claimed_by):
             # A process that was killed holds nothing: its work goes on at once.
-            self.store.intents.release(self.intent_id, by=holder.claimed_by)
+            self.store.intents.release_lease(self.intent_id, by=holder.claimed_by)
             if self._taken():
                 return
         raise IntentError(
@@ -52,16 +52,16 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _taken(self) -> bool:
-        until = self.clock.now() + LEASE
-        return self.store.intents.claim(self.intent_id, by=self.by, until=until)
+        until = self.clock.now() + LEASE_TIME
+        return self.store.intents.take_lease(self.intent_id, by=self.by, until=until)
 
     def release(self) -> None:
-        """Give the claim up."""
-        self.store.intents.release(self.intent_id, by=self.by)
+        """Give the lease up."""
+        self.store.intents.release_lease(self.intent_id, by=self.by)
 
 
 def new_holder() -> str:
-    """Return a name for one holder of claims in this process; no two are the same."""
+    """Return a name for one holder of leases in this process; no two are the same."""
     return f"{this_process()}:{uuid.uuid4().hex[:12]}"
 
 

@@ -13,7 +13,7 @@ from tests.kusanya.intents.orders import ORDER, NewClient, the_intent
 from kusanya.client.effects import Failure
 from kusanya.errors import IntentError, OutcomeUnknown
 from kusanya.intents import create_safely, resolve_waiting
-from kusanya.intents.claiming import LEASE, Claim, is_gone, this_process
+from kusanya.intents.leases import LEASE_TIME, Lease, is_gone, this_process
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
@@ -32,14 +32,14 @@ def _intent(store: Store) -> str:
     ).id
 
 
-def test_a_living_process_keeps_its_claim_until_its_lease_ends(store: Store, clock: Any) -> None:
+def test_a_living_process_keeps_its_lease_until_it_ends(store: Store, clock: Any) -> None:
     intent_id = _intent(store)
-    held, other = (Claim.new(store, clock, intent_id) for _ in range(2))
+    held, other = (Lease.new(store, clock, intent_id) for _ in range(2))
     held.take()
     held.take()
     with pytest.raises(IntentError, match="another call"):
         other.take()
-    clock.pass_by(LEASE - timedelta(microseconds=1))
+    clock.pass_by(LEASE_TIME - timedelta(microseconds=1))
     with pytest.raises(IntentError, match="another call"):
         other.take()
     # At the very instant of its end it is over.
@@ -65,30 +65,30 @@ def test_a_lease_is_prolonged_before_each_later_attempt(
 
     with pytest.raises(OutcomeUnknown):
         create_safely(store, new_client(transport=slow, max_attempts=4), **ORDER)
-    assert ends == [LEASE] * 4
+    assert ends == [LEASE_TIME] * 4
 
 
 def test_an_intent_is_left_to_its_sender_until_the_lease_ends(store: Store, clock: Any) -> None:
     begun = store.intents.begin(
         idempotency_key="k", body=b"{}", mode=Mode.TEST, profile="default", reference="order-1",
         amount=5000, phone="255754000001", at=clock.now(), by="elsewhere:1",
-        until=clock.now() + LEASE,
+        until=clock.now() + LEASE_TIME,
     ).result().intent  # fmt: skip
-    resolve_waiting(store, now=clock.now() + LEASE - timedelta(microseconds=1))
+    resolve_waiting(store, now=clock.now() + LEASE_TIME - timedelta(microseconds=1))
     assert the_intent(store).state is IntentState.SENT
-    resolve_waiting(store, now=clock.now() + LEASE)
+    resolve_waiting(store, now=clock.now() + LEASE_TIME)
     assert (the_intent(store).id, the_intent(store).state) == (begun.id, IntentState.UNKNOWN)
 
 
-def test_the_claim_of_a_process_that_is_gone_is_taken_over_at_once(
+def test_the_lease_of_a_process_that_is_gone_is_taken_over_at_once(
     store: Store, clock: Any
 ) -> None:
     intent_id = _intent(store)
     with subprocess.Popen([sys.executable, "-c", "pass"]) as ended:
         pass
     dead = this_process().replace(f":{os.getpid()}@", f":{ended.pid}@") + ":0"
-    assert store.intents.claim(intent_id, by=dead, until=clock.now() + LEASE)
-    Claim.new(store, clock, intent_id).take()
+    assert store.intents.take_lease(intent_id, by=dead, until=clock.now() + LEASE_TIME)
+    Lease.new(store, clock, intent_id).take()
 
 
 @pytest.mark.parametrize(
