@@ -1,5 +1,6 @@
 """Nothing turns to float on its way, and the engine reads only what it was given."""
 
+import tempfile
 from pathlib import Path
 
 import duckdb
@@ -13,7 +14,7 @@ from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import COLLECTIONS, DType, Schema
 from kusanya.reconcile.frames.duckdb_engine import DuckDbEngine
 from kusanya.reconcile.frames.engine import Dataset
-from kusanya.reconcile.frames.engines import open_engine
+from kusanya.reconcile.frames.engines import open_engine, shared_databases
 
 PAIR = Schema("pair", {"name": DType.TEXT, "amount": DType.WHOLE})
 BEYOND_FLOAT = 2**53 + 1
@@ -135,3 +136,35 @@ def test_parquet_of_other_types_is_refused(tmp_path: Path) -> None:
     dataset = Dataset((path,))
     with open_engine(dataset) as engine, pytest.raises(FrameError, match="types"):
         engine.register("pair", dataset, PAIR)
+
+
+def test_engines_that_share_a_database_see_only_their_own_tables(tmp_path: Path) -> None:
+    path = tmp_path / "part.parquet"
+    pq.write_table(columns.to_arrow(pair(3, 4), PAIR), path)
+    with shared_databases(), open_engine(Dataset((path,))) as first, open_engine() as second:
+        first.register("given", Dataset((path,)), PAIR)
+        first.register("frame", pair(5), PAIR)
+        first.run("CREATE TEMP TABLE made AS SELECT 1")
+        for name in ("given", "frame", "made"):
+            with pytest.raises(duckdb.CatalogException):
+                second.run(f"SELECT * FROM {name}")  # noqa: S608 - its own names
+        second.register("given", pair(6), PAIR)
+        assert list(first.frame("SELECT * FROM given ORDER BY amount", PAIR)["amount"]) == [3, 4]
+
+
+def test_engines_share_a_database_only_where_it_reads_what_they_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "spilled"))
+    (tmp_path / "spilled").mkdir()
+    path = tmp_path / "part.parquet"
+    pq.write_table(columns.to_arrow(pair(3), PAIR), path)
+    with shared_databases():
+        with open_engine(), shared_databases(), open_engine():
+            assert len(list((tmp_path / "spilled").iterdir())) == 1
+        with open_engine(Dataset((path,))) as engine:
+            engine.register("given", Dataset((path,)), PAIR)
+            assert len(list((tmp_path / "spilled").iterdir())) == 2
+        with open_engine() as engine, pytest.raises(duckdb.PermissionException):
+            engine.run("SELECT * FROM read_parquet($path)", {"path": str(path)})
+    assert not list((tmp_path / "spilled").iterdir())

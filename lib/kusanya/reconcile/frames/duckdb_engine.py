@@ -5,7 +5,7 @@ extension, sees no Python variable, and its zone is UTC. Its sums are wider than
 own way to pandas turns them to float, so that answers leave as Arrow.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,39 +29,38 @@ _PIECE: Final = 100_000
 _OVERFLOWS: Final = (duckdb.ConversionException, duckdb.OutOfRangeException)
 
 
-class DuckDbEngine(Engine):
-    """One guarded connection."""
+class Database:
+    """What engines share: the guard, the limit of memory and the spill folder.
 
-    hash_function = "hash"
+    Making one costs as much as the queries of a small month.
+    """
 
     def __init__(
-        self,
-        *,
-        folders: Sequence[Path] = (),
-        memory: str = MEMORY,
-        threads: int | None = None,
+        self, folders: Iterable[Path] = (), *, memory: str = MEMORY, threads: int | None = None
     ) -> None:
-        super().__init__()
-        self._con = duckdb.connect(":memory:")
+        self.folders = frozenset(folders)
+        self.memory = memory
+        # Said here and not set later, it holds for every connection.
+        self._con = duckdb.connect(":memory:", config={"python_enable_replacements": False})
         self._spill = spill.folder()
         try:
-            self._configure(folders, memory, threads)
+            self._configure(threads)
         except BaseException:
             self.close()
             raise
 
-    def _configure(self, folders: Sequence[Path], memory: str, threads: int | None) -> None:
-        allowed = [f"{folder.resolve()}/" for folder in (*folders, Path(self._spill.name))]
+    def _configure(self, threads: int | None) -> None:
+        own = Path(self._spill.name).resolve()
         settings: dict[str, Any] = {
-            "TimeZone": "UTC",
+            "GLOBAL TimeZone": "UTC",
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
-            "python_enable_replacements": False,
             "preserve_insertion_order": False,
-            "enable_progress_bar": False,
-            "allowed_directories": allowed,
-            "memory_limit": memory,
-            "temp_directory": str(Path(self._spill.name).resolve()),
+            "allowed_directories": [
+                f"{folder}/" for folder in (*sorted(map(Path.resolve, self.folders)), own)
+            ],
+            "memory_limit": self.memory,
+            "temp_directory": str(own),
         }
         if threads is not None:
             settings["threads"] = threads
@@ -69,12 +68,43 @@ class DuckDbEngine(Engine):
             self._con.execute(f"SET {name} = {literal(value)}")
         self._con.execute("SET lock_configuration = true")
 
+    def connect(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection that sees no other one's tables."""
+        return self._con.cursor()
+
     def close(self) -> None:
-        """Close the connection and remove the spill folder."""
+        """Close it and remove the spill folder."""
         try:
             self._con.close()
         finally:
             self._spill.cleanup()
+
+
+class DuckDbEngine(Engine):
+    """One guarded connection, to a database of its own or to a shared one."""
+
+    hash_function = "hash"
+
+    def __init__(
+        self,
+        *,
+        folders: Iterable[Path] = (),
+        memory: str = MEMORY,
+        threads: int | None = None,
+        shared: Database | None = None,
+    ) -> None:
+        super().__init__()
+        database = shared or Database(folders, memory=memory, threads=threads)
+        self._con = database.connect()
+        self._unshared = None if shared else database
+
+    def close(self) -> None:
+        """Close the connection, and the database unless others share it."""
+        try:
+            self._con.close()
+        finally:
+            if self._unshared is not None:
+                self._unshared.close()
             # Answers that were taken from Arrow into frames are free, and Arrow keeps their room.
             pa.default_memory_pool().release_unused()
 
@@ -90,7 +120,9 @@ class DuckDbEngine(Engine):
         whole = self._con.read_parquet(listed, hive_partitioning=False)
         wanted = column_list(schema, whole.columns)
         try:
-            whole.filter(source.condition).select(wanted).create_view(name)
+            read = whole.filter(source.condition).select(wanted).sql_query()
+            # A view that is not temporary would be seen by all who share the database.
+            self._con.execute(f"CREATE TEMP VIEW {name} AS {read}")
         except duckdb.BinderException as error:
             raise FrameError(f"{schema.name}: the Parquet files lack a column of it") from error
         if self._con.table(name).limit(0).to_arrow_table().schema.types != schema.arrow.types:

@@ -1,8 +1,57 @@
 """Which engine runs over a source: DuckDB in this process, or the Spark that a dataset names."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Final
+
 from kusanya.errors import ConfigurationError
-from kusanya.reconcile.frames.duckdb_engine import MEMORY, SMALL, SMALL_FILES, DuckDbEngine
+from kusanya.reconcile.frames.duckdb_engine import (
+    MEMORY,
+    SMALL,
+    SMALL_FILES,
+    Database,
+    DuckDbEngine,
+)
 from kusanya.reconcile.frames.engine import Dataset, Engine, Source
+
+
+class _Shared:
+    """The databases that engines share, until the stack is closed."""
+
+    def __init__(self, until: ExitStack) -> None:
+        self._until = until
+        self._databases: list[Database] = []
+
+    def database(self, folders: frozenset[Path], memory: str) -> Database:
+        """Return one that may read the folders, and has so much memory."""
+        for database in self._databases:
+            if database.folders >= folders and database.memory == memory:
+                return database
+        made = self._until.enter_context(closing(Database(folders, memory=memory)))
+        self._databases.append(made)
+        return made
+
+
+_shared: Final[ContextVar[_Shared | None]] = ContextVar("shared databases", default=None)
+
+
+@contextmanager
+def shared_databases() -> Iterator[None]:
+    """Let the engines that are opened inside share databases: each still sees its own tables only.
+
+    A close opens a dozen engines, and making a database takes as long as what a small month asks.
+    """
+    if _shared.get() is not None:
+        yield
+        return
+    with ExitStack() as until:
+        token = _shared.set(_Shared(until))
+        try:
+            yield
+        finally:
+            _shared.reset(token)
 
 
 def open_engine(*sources: Source | None) -> Engine:
@@ -23,10 +72,12 @@ def open_engine(*sources: Source | None) -> Engine:
             needs = "Spark needs more packages: pip install 'kusanya[spark]'"
             raise ConfigurationError(needs) from error
         return SparkEngine(address)
-    return DuckDbEngine(
-        folders=[folder for dataset in datasets for folder in dataset.folders],
-        memory=_memory(datasets) if datasets else MEMORY,
-    )
+    folders = frozenset(folder for dataset in datasets for folder in dataset.folders)
+    memory = _memory(datasets) if datasets else MEMORY
+    shared = _shared.get()
+    if shared is None:
+        return DuckDbEngine(folders=folders, memory=memory)
+    return DuckDbEngine(shared=shared.database(folders, memory))
 
 
 def _memory(datasets: list[Dataset]) -> str:

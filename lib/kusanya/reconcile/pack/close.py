@@ -34,7 +34,7 @@ from kusanya.reconcile.frames.columns import (
     Schema,
 )
 from kusanya.reconcile.frames.engine import query
-from kusanya.reconcile.frames.engines import open_engine
+from kusanya.reconcile.frames.engines import open_engine, shared_databases
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance
 from kusanya.reconcile.inputs import earlier_pack, load
@@ -58,6 +58,7 @@ UNION ALL
 """
 
 
+@shared_databases()
 def run(
     *,
     first: date,
@@ -143,6 +144,7 @@ class ClosePackage(msgspec.Struct, frozen=True, kw_only=True):
     """Where the journal entries are booked; without it the pack has none."""
 
 
+@shared_databases()
 def prepare(
     store: str = "",
     *,
@@ -247,6 +249,7 @@ def manifest(result: CloseResult) -> pd.DataFrame:
     )
 
 
+@shared_databases()
 def pack(
     made: Report,
     *,
