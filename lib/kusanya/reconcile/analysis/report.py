@@ -136,18 +136,8 @@ def report(
     delta = columns.empty(DELTA) if late is None else late
     report_step("counting failures")
     rest = (
-        ReportPage("findings", "What needs a person", left.findings),
-        ReportPage("open_items", "What is open, with owner, status and note", left.rolled.items),
-        ReportPage("rolled_forward", "From what was open to what is open", left.rolled.table),
-        ReportPage(
-            "carried", "What an earlier period left open, and how it ended", left.rolled.carried
-        ),
-        *pages.of_books(legs.books),
-        *pages.of_payouts(legs.payouts),
-        *pages.of_leg(
-            "operator", "From the operator to the service", legs.operator, OPERATOR_MATCHES
-        ),
-        *pages.of_leg("bank", "From the bank to the payouts", legs.bank, BANK_MATCHES),
+        *_pages_of_work(left),
+        *_pages_of_legs(legs),
         *pages.of_fees(inputs, charged, priced),
         *pages.of_failures(inputs),
         *pages.of_files(inputs),
@@ -200,6 +190,27 @@ class _OpenWork(msgspec.Struct, frozen=True, kw_only=True):
 
     findings: pd.DataFrame
     rolled: RollForward
+
+
+def _pages_of_work(left: _OpenWork) -> Iterator[ReportPage]:
+    """Yield the pages of what people have to do, and of what was carried to this period."""
+    rolled = left.rolled
+    yield ReportPage("findings", "What needs a person", left.findings)
+    yield ReportPage("open_items", "What is open, with owner, status and note", rolled.items)
+    yield ReportPage("rolled_forward", "From what was open to what is open", rolled.table)
+    yield ReportPage(
+        "carried", "What an earlier period left open, and how it ended", rolled.carried
+    )
+
+
+def _pages_of_legs(legs: _Legs) -> Iterator[ReportPage]:
+    """Yield the pages of books, payouts, operator and bank."""
+    yield from pages.of_books(legs.books)
+    yield from pages.of_payouts(legs.payouts)
+    yield from pages.of_leg(
+        "operator", "From the operator to the service", legs.operator, OPERATOR_MATCHES
+    )
+    yield from pages.of_leg("bank", "From the bank to the payouts", legs.bank, BANK_MATCHES)
 
 
 def _list_open(

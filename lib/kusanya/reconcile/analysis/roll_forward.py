@@ -66,13 +66,7 @@ def roll(
     own = None if matched is None else matched.rows
     carried = inputs.carried
     if carried is None:
-        return RollForward(
-            items=items,
-            carried=columns.empty(CARRIED),
-            expected=columns.empty(ITEMS),
-            table=_table([], list(new.values())),
-            lines=open_lines.of(inputs, own),
-        )
+        return _first_period(inputs, items, list(new.values()), own)
     books = inputs.books
     rows = _judge_books(inputs, carried, books)
     judged = {} if rows is None else _open(rows)
@@ -85,15 +79,7 @@ def roll(
     taken = {one["break_id"] for pair in endings for one in pair if one is not None}
     left = [now for _, now in endings if now is not None]
     cleared = {order for was, now in endings if now is None for order in _orders(was)}
-    expected = [
-        item
-        for item in new.values()
-        if item["status"] != BreakStatus.ACCEPTED.value
-        and (
-            item["break_id"] in other.expected
-            or (item["finding"] == findings.ACROSS and not cleared.isdisjoint(_orders(item)))
-        )
-    ]
+    expected = [item for item in new.values() if _is_expected(item, other.expected, cleared)]
     taken |= {item["break_id"] for item in expected}
     fresh = [item for id_, item in new.items() if id_ not in taken]
     return RollForward(
@@ -103,6 +89,27 @@ def roll(
         table=_table(endings, fresh),
         lines=carried.lines if inputs.ledger is None else open_lines.of(inputs, own, rows),
     )
+
+
+def _first_period(
+    inputs: Inputs, items: pd.DataFrame, new: list[Item], own: pd.DataFrame | None
+) -> RollForward:
+    """Return what is open after a period to which nothing was carried."""
+    return RollForward(
+        items=items,
+        carried=columns.empty(CARRIED),
+        expected=columns.empty(ITEMS),
+        table=_table([], new),
+        lines=open_lines.of(inputs, own),
+    )
+
+
+def _is_expected(item: Item, known: frozenset[str], cleared: set[tuple[Any, ...]]) -> bool:
+    """Return whether an item of two periods clears what was carried: by its id or its order."""
+    if item["status"] == BreakStatus.ACCEPTED.value:
+        return False
+    is_of_cleared_order = not cleared.isdisjoint(_orders(item))
+    return item["break_id"] in known or (item["finding"] == findings.ACROSS and is_of_cleared_order)
 
 
 def _judge_books(

@@ -84,24 +84,13 @@ def of_file(
     by its number in the file. `thousands` is the mark for thousands, where the column leaves it
     open. Raises InputRefused, with the row, for what is no whole number.
     """
-    layout = Layout(
-        columns={"amount": column, **{name: headers.names_of(name) for name in _MAY}},
-        optional=_MAY,
-        thousands=thousands,
-    )
-    sheet = spreadsheets.read(path, layout, fits_of(layout, _NEEDS))
-    if not headers.place_of((column,), list(sheet.frame.columns)):
-        raise InputRefused(
-            f'{sheet.name} has no column "{safe(column)}"; there: {_names(sheet.frame)}. '
-            "Choose it with --column"
-        )
-    reader = SheetReader(sheet, layout, _NEEDS, _MAY)
+    reader = _reader(path, column, thousands)
     amount, written = reader.money()
     fee = reader.number("fee", signed=True)
     kept, quality = reader.finish("rows")
     for remark in quality.rejected:
         raise InputRefused(
-            f'{sheet.name}, row {remark.row}: column "{remark.column}": {remark.reason}; '
+            f'{reader.sheet.name}, row {remark.row}: column "{remark.column}": {remark.reason}; '
             "amounts are whole, as 5000, 5,000 or -5000"
         )
     rows = {
@@ -121,6 +110,22 @@ def of_file(
         if remark.verdict == "skipped" and remark.reason != footers.NO_ENTRY
     )
     return Rows(_of_currency(found, currency), left_out=left_out)
+
+
+def _reader(path: Path, column: str, thousands: str | None) -> SheetReader:
+    """Return the reader of a file whose amounts are in `column`."""
+    layout = Layout(
+        columns={"amount": column, **{name: headers.names_of(name) for name in _MAY}},
+        optional=_MAY,
+        thousands=thousands,
+    )
+    sheet = spreadsheets.read(path, layout, fits_of(layout, _NEEDS))
+    if not headers.place_of((column,), list(sheet.frame.columns)):
+        raise InputRefused(
+            f'{sheet.name} has no column "{safe(column)}"; there: {_names(sheet.frame)}. '
+            "Choose it with --column"
+        )
+    return SheetReader(sheet, layout, _NEEDS, _MAY)
 
 
 def _page(folder: Path, page: str) -> pd.DataFrame:

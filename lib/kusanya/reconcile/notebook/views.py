@@ -110,15 +110,8 @@ def table(
             is_sum = [*is_sum, *[True] * len(found)]
     count = len(frame) if of is None else of
     cut = "" if count <= rows else f" · the first {rows:,} of {count:,} rows"
-    cells = pd.DataFrame(
-        {name: list(map(_form(column.dtype), column)) for name, column in shown.items()},
-        index=shown.index,
-        columns=shown.columns,
-        dtype="object",
-    )
+    cells = _texts(shown)
     numbers = [str(name) for name, dtype in shown.dtypes.items() if _is_number(dtype)]
-    if "channel" in cells:
-        cells["channel"] = cells["channel"].replace(layout.TOTAL, "total")
     labels = {name: label(str(name)) for name in shown.columns}
     styler = Styler(cells.rename(columns=labels), uuid=_slug(title), cell_ids=False)
     styler = styler.format(escape="html").format_index(escape="html", axis=0)
@@ -128,6 +121,19 @@ def table(
     styler = styler.format_index(escape="html", axis=1).hide(axis="index")
     styler = styler.set_caption(_escaped(f"{title}{cut}")).set_table_styles(_styles(cells, numbers))
     return styler.apply(_total, axis=None, rows=is_sum) if any(is_sum) else styler
+
+
+def _texts(shown: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells of a table as they are read, not yet escaped."""
+    cells = pd.DataFrame(
+        {name: list(map(_form(column.dtype), column)) for name, column in shown.items()},
+        index=shown.index,
+        columns=shown.columns,
+        dtype="object",
+    )
+    if "channel" in cells:
+        cells["channel"] = cells["channel"].replace(layout.TOTAL, "total")
+    return cells
 
 
 class SortableTable(msgspec.Struct, frozen=True):

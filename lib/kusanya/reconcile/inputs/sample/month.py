@@ -50,6 +50,17 @@ class SampleCollections(msgspec.Struct, frozen=True):
     period: Period
 
 
+class _Buyers(msgspec.Struct, frozen=True, kw_only=True):
+    """What each reference keeps through all its attempts, one array each."""
+
+    channel: Any
+    amount: Any
+    phone: Any
+    """The digits after the prefix of the channel."""
+    start_ms: Any
+    """When the first attempt is created, in milliseconds of the month."""
+
+
 def collections(
     *,
     seed: int = SEED,
@@ -70,29 +81,17 @@ def raw_collections(
     span = period(month)
     rng = np.random.default_rng([seed, 1 if mode is Mode.LIVE else 2])
     reference, number = _tries(rng, rows)
-    buyers = int(reference[-1]) + 1 if rows else 0
-    channel_of = rng.choice(
-        len(CHANNELS), size=buyers, p=[known.sample_share for known in CHANNELS.values()]
-    )
-    amount_of = np.clip(np.exp(rng.normal(9.4, 1.1, buyers)) // 100 * 100, 500, 3_000_000)
-    phone_of = rng.integers(0, 10_000_000, buyers)
-    start_of = _starts(rng, buyers, days=(span.last - span.first).days + 1)
-    names = list(CHANNELS)
-    channel = pd.Series([names[code] for code in channel_of[reference]], dtype="object")
+    days = (span.last - span.first).days + 1
+    buyers = _buyers(rng, int(reference[-1]) + 1 if rows else 0, days=days)
+    channel = pd.Series(buyers.channel[reference], dtype="object")
+    amount = buyers.amount[reference]
     status, code = _outcomes(rng, reference)
-    wait = rng.integers(120_000, 4 * 3_600_000, rows) * number
-    # Near the end of the month customers come back sooner, so that every attempt lies within it.
-    left = _DAY_MS * ((span.last - span.first).days + 1) - 1 - start_of[reference]
-    created_ms = start_of[reference] + np.minimum(wait, left * number // (number + 1))
+    created_ms = _attempts(rng, buyers.start_ms[reference], number, days=days)
     took = np.where(status == Status.EXPIRED, _EXPIRY_MS, rng.integers(4_000, 90_000, rows))
-    amount = amount_of[reference].astype("int64")
-    changed = (channel == CHANGED_CHANNEL).to_numpy() & (
-        created_ms >= CHANGED_AFTER // timedelta(milliseconds=1)
-    )
-    begins = pd.Timestamp(span.begins)
-    created = begins + pd.to_timedelta(pd.Series(created_ms), unit="ms")
+    created = pd.Timestamp(span.begins) + pd.to_timedelta(pd.Series(created_ms), unit="ms")
     done = created + pd.to_timedelta(pd.Series(took), unit="ms")
-    fee = fees(channel, amount, changed=changed)
+    is_late = created_ms >= CHANGED_AFTER // timedelta(milliseconds=1)
+    fee = fees(channel, amount, changed=(channel == CHANGED_CHANNEL).to_numpy() & is_late)
     token = rng.bytes(8 * rows).hex()
     raw = pd.DataFrame(
         {
@@ -114,7 +113,7 @@ def raw_collections(
             "seq": np.argsort(np.argsort(done.to_numpy(), kind="stable"), kind="stable") + 1,
             "phone": [
                 f"{CHANNELS[name].sample_prefix}{phone:07d}"
-                for name, phone in zip(channel, phone_of[reference], strict=True)
+                for name, phone in zip(channel, buyers.phone[reference], strict=True)
             ],
             "event_at": done,
             "final_seen_at": done,
@@ -158,6 +157,26 @@ def _outcomes(rng: np.random.Generator, reference: Any) -> tuple[Any, Any]:
     codes = rng.choice(list(_CODES), size=rows, p=list(_CODES.values()))
     code = pd.Series(codes, dtype=DType.TEXT.pandas).where(status == Status.FAILED)
     return status.astype("object"), code
+
+
+def _buyers(rng: np.random.Generator, buyers: int, *, days: int) -> _Buyers:
+    shares = [known.sample_share for known in CHANNELS.values()]
+    drawn = rng.choice(len(CHANNELS), size=buyers, p=shares)
+    amount = np.clip(np.exp(rng.normal(9.4, 1.1, buyers)) // 100 * 100, 500, 3_000_000)
+    return _Buyers(
+        channel=np.array(list(CHANNELS), dtype="object")[drawn],
+        amount=amount.astype("int64"),
+        phone=rng.integers(0, 10_000_000, buyers),
+        start_ms=_starts(rng, buyers, days=days),
+    )
+
+
+def _attempts(rng: np.random.Generator, start_ms: Any, number: Any, *, days: int) -> Any:
+    """Return when each attempt is created; `number` says how many of its reference came before."""
+    wait = rng.integers(120_000, 4 * 3_600_000, len(number)) * number
+    # Near the end of the month customers come back sooner, so that every attempt lies within it.
+    left = _DAY_MS * days - 1 - start_ms
+    return start_ms + np.minimum(wait, left * number // (number + 1))
 
 
 def _starts(rng: np.random.Generator, buyers: int, *, days: int) -> Any:

@@ -59,16 +59,14 @@ def inputs(
             )
             collections, rows = moment.collections(evidence=evidence, is_on_disk=is_on_disk)
             other = moment.other_mode()
-            intents = columns.from_arrow(found.unanswered_intents(mode, as_of=moment.upto))
+            intents = moment.unanswered_intents()
             if "movements" in files_read:
-                receipts = known_receipts.receipts(found.receipts(mode, as_of=moment.upto))
-                files_read["receipts"] = receipts
+                files_read["receipts"] = moment.receipts()
             named, more = moment.elsewhere(collections, files_read)
             rollups = found.rollups(mode, since=span.begins, until=span.ends, as_of=moment.upto)
         report_step("comparing with the store's own totals")
         outside = elsewhere.new(normalise(named, key=opened.store_id, cutoff=cutoff), collections)
-        changes = opened.feed.changes(moment.upto - 1, limit=1) if moment.upto else ()
-        at = changes[0].at if changes else span.begins
+        at = _instant(opened, moment.upto) or span.begins
         loaded = Quality(source="collections", rows=rows, kept=rows)
         return Inputs(
             collections=collections,
@@ -102,6 +100,12 @@ def _position(found: Any, as_of: int | None) -> int:
     if not 0 <= upto <= found.head:
         raise ConfigurationError(f"the store's journal ends at {found.head}; {upto} is not in it")
     return upto
+
+
+def _instant(opened: Store, upto: int) -> datetime | None:
+    """Return when the change at a place in the journal was recorded, None before the first."""
+    changes = opened.feed.changes(upto - 1, limit=1) if upto else ()
+    return changes[0].at if changes else None
 
 
 class _Moment(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,6 +150,14 @@ class _Moment(msgspec.Struct, frozen=True, kw_only=True):
         """Return the keys of the other mode's collections of these days."""
         other = elsewhere.other(self.mode)
         return columns.from_arrow(self.found.keys(other, **self.days, as_of=self.upto))
+
+    def unanswered_intents(self) -> pd.DataFrame:
+        """Return the intents that no answer came to."""
+        return columns.from_arrow(self.found.unanswered_intents(self.mode, as_of=self.upto))
+
+    def receipts(self) -> pd.DataFrame:
+        """Return the receipts that are known, each with its collection."""
+        return known_receipts.receipts(self.found.receipts(self.mode, as_of=self.upto))
 
     def elsewhere(
         self, collections: Source, files_read: dict[str, Any]

@@ -111,11 +111,7 @@ def read(
     cells = [None if pd.isna(cell) else str(cell) for cell in text]
     dated = _flags(was_date, len(cells))
     numbered = _flags(was_number, len(cells))
-    known = {cell: _written(cell) for cell in {cell for cell in cells if cell is not None}}
-    parts: list[_DateCell | None] = []
-    for cell, serial in zip(cells, numbered, strict=True):
-        part = None if cell is None else known[cell]
-        parts.append(_of_serial(cell) if serial and cell is not None else part)
+    parts = _parts(cells, numbered)
     texts = [part for part, was in zip(parts, dated, strict=True) if part and part.open and not was]
     first, other = (day_first, None) if day_first is not None else _order(texts)
     suspect = swapped is None and _looks_swapped(texts, parts, dated)
@@ -146,6 +142,15 @@ def read(
 
 def _flags(which: Any, rows: int) -> list[bool]:
     return [False] * rows if which is None else [bool(flag) for flag in which]
+
+
+def _parts(cells: list[str | None], numbered: list[bool]) -> list[_DateCell | None]:
+    """Return what each cell says, a text that stands in several cells read once."""
+    known = {cell: _written(cell) for cell in set(cells) if cell is not None}
+    return [
+        None if cell is None else _of_serial(cell) if serial else known[cell]
+        for cell, serial in zip(cells, numbered, strict=True)
+    ]
 
 
 def _written(cell: str) -> _DateCell | None:

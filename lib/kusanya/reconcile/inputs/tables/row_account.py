@@ -77,29 +77,12 @@ class RowAccount:
         written = amount if written is None else written
         said = [] if currency is None else list(currency[kept].dropna().unique())
         alone = str(said[0]) if len(said) == 1 else None
+        skipped = self.index[self.skipped.notna()]
+        rejected = self.index[self.reason.notna() & self.skipped.isna()]
         remarks = [
             *self.warnings,
-            *(
-                Remark(
-                    row=int(row),
-                    verdict="skipped",
-                    reason=str(self.skipped[row]),
-                    amount=self._stated(row, written),
-                    currency=alone,
-                )
-                for row in self.index[self.skipped.notna()]
-            ),
-            *(
-                Remark(
-                    row=int(row),
-                    verdict="rejected",
-                    reason=str(self.reason[row]),
-                    column=_plain(self.where[row]),
-                    amount=None if amount is None else _plain(amount[row], int),
-                    currency=None if currency is None else _plain(currency[row]),
-                )
-                for row in self.index[self.reason.notna() & self.skipped.isna()]
-            ),
+            *(self._skip_remark(row, written, alone) for row in skipped),
+            *(self._reject_remark(row, amount, currency) for row in rejected),
         ]
         remarks.sort(key=lambda remark: (remark.row or 0, remark.verdict))
         return kept, Quality(
@@ -110,6 +93,25 @@ class RowAccount:
             sha256=self.sheet.sha256,
             layout_sha256=None if self.layout == Layout() else self.layout.sha256,
             total=None if written is None else self._total(written, kept, counts, alone),
+        )
+
+    def _skip_remark(self, row: Any, written: Any, currency: str | None) -> Remark:
+        return Remark(
+            row=int(row),
+            verdict="skipped",
+            reason=str(self.skipped[row]),
+            amount=self._stated(row, written),
+            currency=currency,
+        )
+
+    def _reject_remark(self, row: Any, amount: Any, currency: Any) -> Remark:
+        return Remark(
+            row=int(row),
+            verdict="rejected",
+            reason=str(self.reason[row]),
+            column=_plain(self.where[row]),
+            amount=None if amount is None else _plain(amount[row], int),
+            currency=None if currency is None else _plain(currency[row]),
         )
 
     def _total(
