@@ -31,7 +31,7 @@ from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.serve import RunningReceiver, run
 from kusanya.state.anomalies import anomalies
 from kusanya.store import Store
-from kusanya.store.records import Arrival, DeliveryReceipt
+from kusanya.store.records import Arrival, DeliveryCommit
 from kusanya.webhooks import SignatureError, verify
 from kusanya.webhooks.forensics import explain
 from kusanya.wire import Mode
@@ -107,9 +107,9 @@ def receiving(store: Store, secret: str, seen: Sightings) -> Iterator[RunningRec
     """Run a receiver on loopback and keep what it tells its program."""
     ready: queue.Queue[RunningReceiver] = queue.Queue()
 
-    def received(arrival: Arrival, receipt: DeliveryReceipt) -> None:
+    def received(arrival: Arrival, commit: DeliveryCommit) -> None:
         seen.add("arrival", arrival)
-        seen.add("receipt", receipt)
+        seen.add("commit", commit)
 
     endpoint = EndpointSecrets("shop", Mode.TEST, [secret])
     seen.add("endpoint", endpoint)

@@ -23,7 +23,7 @@ from kusanya.receiver.handler import DeliveryHandler, DeliveryJournal, Follower
 from kusanya.receiver.metrics import Gauges
 from kusanya.receiver.pages import PageAnswer, Pages, Receive, Scope, Send, send_page
 from kusanya.store import Store
-from kusanya.store.records import Arrival, DeliveryReceipt
+from kusanya.store.records import Arrival, DeliveryCommit
 from kusanya.wire import Mode
 
 _NO_LIMITS_GIVEN: Final = Limits()
@@ -40,7 +40,7 @@ def app(
     clock: Clock | None = None,
     signature_header: str = SIGNATURE_HEADER,
     limits: Limits = _NO_LIMITS_GIVEN,
-    on_receipt: Callable[[Arrival, DeliveryReceipt], None] | None = None,
+    on_receipt: Callable[[Arrival, DeliveryCommit], None] | None = None,
     resolve_intents: bool = True,
     double_check: Follower | None = None,
     stopwatch: Callable[[], float] = time.perf_counter,

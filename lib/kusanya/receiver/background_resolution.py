@@ -17,7 +17,7 @@ from kusanya.errors import StoreError
 from kusanya.intents import resolve_waiting
 from kusanya.platform.forks import ForkAware
 from kusanya.store import Store
-from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
+from kusanya.store.records import Arrival, DeliveryCommit, Verdict
 
 _log: Final = logging.getLogger("kusanya.receiver")
 EVERY_S: Final = 1.0
@@ -63,9 +63,9 @@ class IntentResolver(ForkAware):
         """Leave the thread to the parent, and the lock, which may have been taken."""
         self._begin_anew()
 
-    def offer(self, arrival: Arrival, receipt: DeliveryReceipt) -> None:
+    def offer(self, arrival: Arrival, commit: DeliveryCommit) -> None:
         """Take note of an acknowledged delivery; returns at once and never raises."""
-        if receipt.verdict is Verdict.VERIFIED and arrival.reference is not None:
+        if commit.verdict is Verdict.VERIFIED and arrival.reference is not None:
             self.start()
 
     def start(self) -> None:

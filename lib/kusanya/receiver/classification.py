@@ -1,7 +1,7 @@
 """Classify a delivery: is it authentic, can it be read, does it belong here.
 
 Bytes and headers go in, an `Arrival` with its verdict comes out; nothing here does I/O or reads a
-clock. The signature is checked over the exact bytes and against the time of receipt before anything
+clock. The signature is checked over the exact bytes and against the time of arrival before anything
 is decoded. Source: Signature; Delivery rules 1 and 4. Assumes SIGNING_KEY and OPEN_SETS.
 """
 
@@ -305,5 +305,5 @@ def _claimed_instant(value: Any) -> datetime | None:
 
 
 def _instant(timestamp: int) -> datetime:
-    # The check has bound it to minutes from the time of receipt.
+    # The check has bound it to minutes from the time of arrival.
     return datetime.fromtimestamp(timestamp, UTC)

@@ -23,7 +23,7 @@ from kusanya.errors import KusanyaError, NotFound
 from kusanya.platform.forks import ForkAware
 from kusanya.state.observation import Observation
 from kusanya.store import Store
-from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
+from kusanya.store.records import Arrival, DeliveryCommit, Verdict
 from kusanya.wire import Collection, Event, Mode
 
 _log: Final = logging.getLogger("kusanya.receiver")
@@ -106,7 +106,7 @@ class DoubleCheck(ForkAware):
         super().__init__()
 
     def _begin_anew(self) -> None:
-        self._queue: queue.Queue[tuple[Arrival, DeliveryReceipt] | None] = queue.Queue(
+        self._queue: queue.Queue[tuple[Arrival, DeliveryCommit] | None] = queue.Queue(
             self._queue_events
         )
         self._stopping = threading.Event()
@@ -116,16 +116,16 @@ class DoubleCheck(ForkAware):
         """Leave the thread and its queue to the parent."""
         self._begin_anew()
 
-    def offer(self, arrival: Arrival, receipt: DeliveryReceipt) -> None:
+    def offer(self, arrival: Arrival, commit: DeliveryCommit) -> None:
         """Take note of an acknowledged delivery; returns at once and never raises."""
         if (
-            receipt.verdict not in {Verdict.VERIFIED, Verdict.CONFLICT}
+            commit.verdict not in {Verdict.VERIFIED, Verdict.CONFLICT}
             or arrival.observed_in not in self._clients
         ):
             return
         self.start()
         try:
-            self._queue.put_nowait((arrival, receipt))
+            self._queue.put_nowait((arrival, commit))
         except queue.Full:
             # The facts are durable; only their confirmation is missing, and it is counted.
             self.dropped += 1
@@ -177,7 +177,7 @@ class DoubleCheck(ForkAware):
 
     def _run(
         self,
-        offers: "queue.Queue[tuple[Arrival, DeliveryReceipt] | None]",
+        offers: "queue.Queue[tuple[Arrival, DeliveryCommit] | None]",
         stopping: threading.Event,
     ) -> None:
         while (offered := offers.get()) is not None:
@@ -191,11 +191,11 @@ class DoubleCheck(ForkAware):
             except Exception:  # noqa: BLE001 - one mistake, or a callback's, ends no later check
                 _log.exception("a double check failed")
 
-    def _check(self, arrival: Arrival, receipt: DeliveryReceipt) -> CheckResult | None:
+    def _check(self, arrival: Arrival, commit: DeliveryCommit) -> CheckResult | None:
         event_id, mode = arrival.event_id or "", arrival.observed_in
         differences: tuple[str, ...] | None = None
         try:
-            if not self._wanted(arrival, receipt):
+            if not self._wanted(arrival, commit):
                 return None
             differences = self._compare(arrival, event_id, mode)
             outcome = CheckOutcome.DIFFERS if differences else CheckOutcome.AGREES
@@ -209,8 +209,8 @@ class DoubleCheck(ForkAware):
             event_id=event_id, mode=mode, outcome=outcome, differences=differences or ()
         )
 
-    def _wanted(self, arrival: Arrival, receipt: DeliveryReceipt) -> bool:
-        if self._policy is DoubleCheckPolicy.ALWAYS or receipt.verdict is Verdict.CONFLICT:
+    def _wanted(self, arrival: Arrival, commit: DeliveryCommit) -> bool:
+        if self._policy is DoubleCheckPolicy.ALWAYS or commit.verdict is Verdict.CONFLICT:
             return True
         if self._policy is DoubleCheckPolicy.SAMPLED and is_sampled(
             arrival.event_id or "", self._share

@@ -1,4 +1,4 @@
-"""One delivery from its request to its durable receipt.
+"""One delivery from its request to its durable commit.
 
 Knows no protocol: the ASGI application hands over headers and a way to read the body, and answers
 what comes back. A 2xx is answered after the journal has committed, never before. Source: Delivery
@@ -33,7 +33,7 @@ from kusanya.receiver.deadlines import Deadlines
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.metrics import ReceiverMetrics
 from kusanya.receiver.pending import PendingCommits
-from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
+from kusanya.store.records import Arrival, DeliveryCommit, Verdict
 from kusanya.telemetry.tracing import SpanName, is_on, record_span
 
 _log: Final = logging.getLogger("kusanya.receiver")
@@ -50,7 +50,7 @@ class DeliveryJournal(Protocol):
         """How many rows wait to be written."""
         ...
 
-    def submit(self, item: Arrival, /) -> "Future[DeliveryReceipt]":
+    def submit(self, item: Arrival, /) -> "Future[DeliveryCommit]":
         """Queue an arrival; the future resolves once it is durable. Raises StoreError."""
         ...
 
@@ -62,7 +62,7 @@ class DeliveryJournal(Protocol):
 class Follower(Protocol):
     """What works on deliveries in the background, after they were acknowledged."""
 
-    def offer(self, arrival: Arrival, receipt: DeliveryReceipt, /) -> None:
+    def offer(self, arrival: Arrival, commit: DeliveryCommit, /) -> None:
         """Take note of an acknowledged delivery; returns at once and never raises."""
         ...
 
@@ -79,7 +79,7 @@ class DurableDelivery(msgspec.Struct, frozen=True):
     """A delivery that was committed and may be answered."""
 
     arrival: Arrival
-    receipt: DeliveryReceipt
+    commit: DeliveryCommit
     began: float
     """The stopwatch's reading when its request began."""
 
@@ -94,7 +94,7 @@ class DeliveryHandler:
         *,
         clock: Clock,
         limits: Limits,
-        on_receipt: Callable[[Arrival, DeliveryReceipt], None] | None = None,
+        on_receipt: Callable[[Arrival, DeliveryCommit], None] | None = None,
         followers: Sequence[Follower] = (),
         stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
@@ -166,7 +166,7 @@ class DeliveryHandler:
                     path=path,
                     took_us=int((self._stopwatch() - began) * 1_000_000),
                 )
-                receipt = await pending.wait_for(self.store.submit(arrival))
+                commit = await pending.wait_for(self.store.submit(arrival))
         except StoreError:
             # Busy, unavailable or damaged: it is not durable, so the sender must try again.
             raise not_durable() from None
@@ -176,18 +176,18 @@ class DeliveryHandler:
             raise late from None
         finally:
             self.metrics.in_flight -= 1
-        return DurableDelivery(arrival, receipt, began)
+        return DurableDelivery(arrival, commit, began)
 
     def acknowledged(self, durable: DurableDelivery, sender: Sender = dict) -> None:
         """Count a delivery whose answer has left, log it and notify who wants to know of it."""
-        arrival, receipt = durable.arrival, durable.receipt
+        arrival, commit = durable.arrival, durable.commit
         seconds = self._stopwatch() - durable.began
-        self.metrics.acknowledged(arrival, receipt.verdict, seconds)
-        log_receipt(arrival, receipt, sender)
+        self.metrics.acknowledged(arrival, commit.verdict, seconds)
+        log_delivery(arrival, commit, sender)
         for follower in self._followers:
-            follower.offer(arrival, receipt)
+            follower.offer(arrival, commit)
         if self._on_receipt is not None:
-            self._on_receipt(arrival, receipt)
+            self._on_receipt(arrival, commit)
 
     def refused(self, refusal: Refusal, sender: Sender = dict) -> None:
         """Count and log a request that was answered without being kept."""
@@ -215,26 +215,26 @@ _NO_EFFECT: Final = {
 }
 
 
-def log_receipt(arrival: Arrival, receipt: DeliveryReceipt, sender: Sender = dict) -> None:
+def log_delivery(arrival: Arrival, commit: DeliveryCommit, sender: Sender = dict) -> None:
     """Log and trace a durable delivery: info where all is well, a warning where it had no effect.
 
     Never the body, a header or what a forged delivery claims to be.
     """
     if is_on():
-        _trace(arrival, receipt)
-    warning = _NO_EFFECT.get(receipt.verdict)
+        _trace(arrival, commit)
+    warning = _NO_EFFECT.get(commit.verdict)
     if warning is None and not _log_accepted.isEnabledFor(logging.INFO):
         return
     details = {
         "endpoint": arrival.endpoint,
         "mode": arrival.observed_in.value,
-        "verdict": receipt.verdict.value,
+        "verdict": commit.verdict.value,
         "status": arrival.answer,
-        "delivery_id": receipt.delivery_id or None,
+        "delivery_id": commit.delivery_id or None,
         "reason": arrival.reason,
         "took_us": arrival.took_us,
     }
-    if receipt.verdict is not Verdict.REJECTED:
+    if commit.verdict is not Verdict.REJECTED:
         details["event_id"] = arrival.event_id
     details |= sender()
     if warning is None:
@@ -243,9 +243,9 @@ def log_receipt(arrival: Arrival, receipt: DeliveryReceipt, sender: Sender = dic
         _log.warning(warning, extra=details)
 
 
-def _trace(arrival: Arrival, receipt: DeliveryReceipt) -> None:
+def _trace(arrival: Arrival, commit: DeliveryCommit) -> None:
     # What a forged delivery claims is in no trace of a payment.
-    is_authentic = receipt.verdict is not Verdict.REJECTED
+    is_authentic = commit.verdict is not Verdict.REJECTED
     took = timedelta(microseconds=arrival.took_us)
     record_span(
         SpanName.DELIVERY,
@@ -254,11 +254,11 @@ def _trace(arrival: Arrival, receipt: DeliveryReceipt) -> None:
         ended_at=arrival.arrived_at + took,
         took_s=took.total_seconds(),
         attributes={
-            "delivery_id": receipt.delivery_id or None,
+            "delivery_id": commit.delivery_id or None,
             "event_id": arrival.event_id if is_authentic else None,
             "collection_id": arrival.collection_id if is_authentic else None,
             "endpoint": arrival.endpoint,
-            "verdict": receipt.verdict.value,
+            "verdict": commit.verdict.value,
             "http_status": arrival.answer,
         },
     )

@@ -10,9 +10,9 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Final
 
-from kusanya.store.records import DeliveryReceipt
+from kusanya.store.records import DeliveryCommit
 
-_Waiting = asyncio.Future[DeliveryReceipt]
+_Waiting = asyncio.Future[DeliveryCommit]
 
 
 class PendingCommits:
@@ -20,10 +20,10 @@ class PendingCommits:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop: Final = loop
-        self._done: deque[tuple[_Waiting, Future[DeliveryReceipt]]] = deque()
+        self._done: deque[tuple[_Waiting, Future[DeliveryCommit]]] = deque()
         self._waking = False
 
-    def wait_for(self, commit: Future[DeliveryReceipt]) -> _Waiting:
+    def wait_for(self, commit: Future[DeliveryCommit]) -> _Waiting:
         """Return a future of this loop that ends as `commit` does.
 
         Cancelling it withdraws nothing: the delivery is written all the same.
@@ -32,7 +32,7 @@ class PendingCommits:
         commit.add_done_callback(partial(self._resolved, waiting))
         return waiting
 
-    def _resolved(self, waiting: _Waiting, commit: Future[DeliveryReceipt]) -> None:
+    def _resolved(self, waiting: _Waiting, commit: Future[DeliveryCommit]) -> None:
         # In the journal's thread. Appending before looking makes a lost wake-up impossible: the
         # loop clears the mark before it empties the queue.
         self._done.append((waiting, commit))

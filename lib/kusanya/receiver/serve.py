@@ -24,7 +24,7 @@ from kusanya.receiver.handler import DeliveryJournal, Follower
 from kusanya.receiver.metrics import Gauges
 from kusanya.receiver.pages import Application
 from kusanya.receiver.waiting import WaitingReceiver
-from kusanya.store.records import Arrival, DeliveryReceipt
+from kusanya.store.records import Arrival, DeliveryCommit
 from kusanya.wire import Mode
 
 _log: Final = logging.getLogger("kusanya.receiver")
@@ -85,7 +85,7 @@ def run(
     drain_s: float = 0.0,
     reread: Callable[[], AnySecrets] | None = None,
     on_ready: Callable[[RunningReceiver], None] | None = None,
-    on_receipt: Callable[[Arrival, DeliveryReceipt], None] | None = None,
+    on_receipt: Callable[[Arrival, DeliveryCommit], None] | None = None,
     resolve_intents: bool = True,
     double_check: Follower | None = None,
     metrics: bool = True,

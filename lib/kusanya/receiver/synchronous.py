@@ -25,7 +25,7 @@ from kusanya.receiver.admission import (
 from kusanya.receiver.background_resolution import IntentResolver
 from kusanya.receiver.classification import Headers, answer_text, classify
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
-from kusanya.receiver.handler import log_receipt
+from kusanya.receiver.handler import log_delivery
 from kusanya.store import Store
 from kusanya.store.records import Arrival
 from kusanya.wire import Mode
@@ -107,14 +107,14 @@ def _raw(text: HeaderText) -> bytes:
 def _record(store: Store, arrival: Arrival, limits: Limits, clock: Clock | None) -> None:
     """Make a delivery durable; raises Refusal where it is not."""
     try:
-        receipt = store.submit(arrival).result(timeout=limits.receipt_s)
+        commit = store.submit(arrival).result(timeout=limits.receipt_s)
     except StoreError:
         raise not_durable() from None
     except TimeoutError:
         raise not_in_time() from None
-    log_receipt(arrival, receipt)
+    log_delivery(arrival, commit)
     if clock is not None:
-        _resolver(store, clock).offer(arrival, receipt)
+        _resolver(store, clock).offer(arrival, commit)
 
 
 def _resolver(store: Store, clock: Clock) -> IntentResolver:

@@ -34,7 +34,7 @@ from kusanya.store.queries.poll_leases import PollLeases
 from kusanya.store.queries.receipts import Receipts
 from kusanya.store.queries.restores import Restores
 from kusanya.store.queries.rollups import Rollups
-from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
+from kusanya.store.records import Arrival, DeliveryCommit, Verdict
 from kusanya.store.tables.engine import engines, only_store_errors
 from kusanya.store.writer.journal import BatchSettings, Journal
 from kusanya.store.writer.rejected import RejectedLimits
@@ -164,10 +164,10 @@ class Store(StorePart):
         return 0 if self._journal is None else self._journal.depth
 
     @overload
-    def submit(self, item: Arrival) -> Future[DeliveryReceipt]: ...
+    def submit(self, item: Arrival) -> Future[DeliveryCommit]: ...
     @overload
     def submit(self, item: Observation) -> Future[int]: ...
-    def submit(self, item: Arrival | Observation) -> Future[DeliveryReceipt] | Future[int]:
+    def submit(self, item: Arrival | Observation) -> Future[DeliveryCommit] | Future[int]:
         """Queue a fact; the future resolves once it is durable.
 
         An arrival resolves to its receipt, an observation to its place in the journal: that of the
@@ -178,10 +178,10 @@ class Store(StorePart):
         return self._writer().submit(item)
 
     @overload
-    def record(self, item: Arrival) -> DeliveryReceipt: ...
+    def record(self, item: Arrival) -> DeliveryCommit: ...
     @overload
     def record(self, item: Observation) -> int: ...
-    def record(self, item: Arrival | Observation) -> DeliveryReceipt | int:
+    def record(self, item: Arrival | Observation) -> DeliveryCommit | int:
         """Submit a fact and wait until it is durable; see `submit`."""
         return self.submit(item).result()
 

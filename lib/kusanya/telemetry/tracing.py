@@ -33,7 +33,7 @@ class SpanName(StrEnum):
     ATTEMPT = "kusanya attempt"
     """One sending of it."""
     DELIVERY = "kusanya delivery"
-    """A delivery, from its request to its durable receipt."""
+    """A delivery, from its request to its durable commit."""
     POLL = "kusanya poll"
     """A question about a collection and its answer."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from kusanya.errors import StoreBusy
-from kusanya.store.records import Arrival, DeliveryReceipt
+from kusanya.store.records import Arrival, DeliveryCommit
 
 
 class SlowJournal:
@@ -13,11 +13,11 @@ class SlowJournal:
 
     def __init__(self) -> None:
         self.queue_depth = 0
-        self.submitted: queue.Queue[Future[DeliveryReceipt]] = queue.Queue()
+        self.submitted: queue.Queue[Future[DeliveryCommit]] = queue.Queue()
 
-    def submit(self, _item: Arrival, /) -> Future[DeliveryReceipt]:
+    def submit(self, _item: Arrival, /) -> Future[DeliveryCommit]:
         """Leave the commit to the test."""
-        commit: Future[DeliveryReceipt] = Future()
+        commit: Future[DeliveryCommit] = Future()
         self.submitted.put(commit)
         return commit
 
@@ -33,13 +33,13 @@ class FaultyJournal:
     ) -> None:
         self.busy = busy
         self.queue_depth = 0
-        self.submitted: list[tuple[Arrival, Future[DeliveryReceipt]]] = []
+        self.submitted: list[tuple[Arrival, Future[DeliveryCommit]]] = []
         self.prove_writable = prove_writable
 
-    def submit(self, item: Arrival, /) -> Future[DeliveryReceipt]:
+    def submit(self, item: Arrival, /) -> Future[DeliveryCommit]:
         """Refuse, or leave the commit to the test."""
         if self.busy:
             raise StoreBusy("full")
-        commit: Future[DeliveryReceipt] = Future()
+        commit: Future[DeliveryCommit] = Future()
         self.submitted.append((item, commit))
         return commit

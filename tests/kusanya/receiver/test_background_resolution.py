@@ -24,7 +24,7 @@ from kusanya.receiver.background_resolution import IntentResolver
 from kusanya.receiver.classification import classify
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.store import Store
-from kusanya.store.records import Arrival, DeliveryReceipt, IntentRow, IntentState
+from kusanya.store.records import Arrival, DeliveryCommit, IntentRow, IntentState
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 SECRET = "whsec_" + "a" * 32
@@ -60,10 +60,10 @@ class Rests:
 @pytest.fixture
 def delivered(
     store: Store, body: Body, sign_headers: SignHeaders
-) -> Callable[[int], tuple[Arrival, DeliveryReceipt]]:
+) -> Callable[[int], tuple[Arrival, DeliveryCommit]]:
     """Return a maker of acknowledged deliveries."""
 
-    def make(number: int) -> tuple[Arrival, DeliveryReceipt]:
+    def make(number: int) -> tuple[Arrival, DeliveryCommit]:
         payload = body(number)
         arrival = classify(
             payload,
@@ -76,7 +76,7 @@ def delivered(
     return make
 
 
-Delivered = Callable[[int], tuple[Arrival, DeliveryReceipt]]
+Delivered = Callable[[int], tuple[Arrival, DeliveryCommit]]
 
 
 def state_of(store: Store, intent: IntentRow) -> IntentState:

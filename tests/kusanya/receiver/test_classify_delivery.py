@@ -70,7 +70,7 @@ def test_an_authentic_delivery_is_verified_and_carries_its_fact(
     ("seconds", "reason"),
     [(-300, None), (300, None), (-301, "too_old"), (301, "too_new")],
 )
-def test_a_signature_is_judged_against_the_time_of_receipt(
+def test_a_signature_is_judged_against_the_time_of_arrival(
     body: Body, sign_headers: SignHeaders, seconds: int, reason: str | None
 ) -> None:
     payload = body()

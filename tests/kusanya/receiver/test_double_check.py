@@ -23,7 +23,7 @@ from kusanya.receiver.double_check import (
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.state import Source
 from kusanya.store import Store
-from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
+from kusanya.store.records import Arrival, DeliveryCommit, Verdict
 from kusanya.wire import Collection, Event, Mode, decode_collection, decode_event
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -61,10 +61,10 @@ class Service:
 @pytest.fixture
 def acknowledged(
     store: Store, body: Body, sign_headers: SignHeaders
-) -> Callable[..., tuple[Arrival, DeliveryReceipt]]:
+) -> Callable[..., tuple[Arrival, DeliveryCommit]]:
     """Return a maker of deliveries that are already durable."""
 
-    def make(payload: bytes | None = None) -> tuple[Arrival, DeliveryReceipt]:
+    def make(payload: bytes | None = None) -> tuple[Arrival, DeliveryCommit]:
         payload = payload or body()
         arrival = classify(
             payload,
@@ -77,7 +77,7 @@ def acknowledged(
     return make
 
 
-Acknowledged = Callable[..., tuple[Arrival, DeliveryReceipt]]
+Acknowledged = Callable[..., tuple[Arrival, DeliveryCommit]]
 Check = Callable[..., CheckResult]
 
 
@@ -87,7 +87,7 @@ def check(store: Store, clock: Clock) -> Check:
 
     def run(
         service: Service,
-        offered: tuple[Arrival, DeliveryReceipt],
+        offered: tuple[Arrival, DeliveryCommit],
         policy: DoubleCheckPolicy = DoubleCheckPolicy.ALWAYS,
     ) -> CheckResult:
         results: queue.Queue[CheckResult] = queue.Queue()

@@ -13,7 +13,7 @@ from kusanya.http_limits.forwarded import origin_of
 from kusanya.receiver import app
 from kusanya.receiver.serve import RunningReceiver
 from kusanya.store import Store
-from kusanya.store.records import DeliveryReceipt, Verdict
+from kusanya.store.records import DeliveryCommit, Verdict
 
 SECRET = "whsec_" + "a" * 32
 OURS = ("10.0.0.0/8", "fd00::/8")
@@ -77,13 +77,13 @@ def test_a_sender_behind_a_proxy_has_so_many_requests_at_once_and_others_have_th
             waiting.append(journal.submitted.get(timeout=10))
             for number, future in enumerate(waiting):
                 future.set_result(
-                    DeliveryReceipt(delivery_id=f"{number}", verdict=Verdict.VERIFIED, seq=1)
+                    DeliveryCommit(delivery_id=f"{number}", verdict=Verdict.VERIFIED, seq=1)
                 )
             assert [read_answer(peer) for peer in (one, two, four)] == [b"200 OK"] * 3
         # What has ended counts no more.
         one.sendall(sent(b"198.51.100.1"))
         last = journal.submitted.get(timeout=10)
-        last.set_result(DeliveryReceipt(delivery_id="5", verdict=Verdict.REPEAT, seq=2))
+        last.set_result(DeliveryCommit(delivery_id="5", verdict=Verdict.REPEAT, seq=2))
         assert read_answer(one) == b"200 OK"
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from kusanya.errors import StoreUnavailable
 from kusanya.receiver.pending import PendingCommits
-from kusanya.store.records import DeliveryReceipt, Verdict
+from kusanya.store.records import DeliveryCommit, Verdict
 
 
-def receipt(number: int) -> DeliveryReceipt:
-    return DeliveryReceipt(delivery_id=f"dlv_{number}", verdict=Verdict.REJECTED, seq=number)
+def delivery_commit(number: int) -> DeliveryCommit:
+    return DeliveryCommit(delivery_id=f"dlv_{number}", verdict=Verdict.REJECTED, seq=number)
 
 
 @pytest.mark.anyio
@@ -31,7 +31,7 @@ async def test_every_result_of_a_batch_comes_back_once_in_order_and_with_one_wak
         return wake(call, *given)
 
     pending = PendingCommits(loop)
-    commits = [Future[DeliveryReceipt]() for _ in range(500)]
+    commits = [Future[DeliveryCommit]() for _ in range(500)]
     ended: list[int] = []
     waiting = [pending.wait_for(commit) for commit in commits]
     for number, one in enumerate(waiting):
@@ -43,7 +43,7 @@ async def test_every_result_of_a_batch_comes_back_once_in_order_and_with_one_wak
             if number == 3:
                 commit.set_exception(StoreUnavailable("no"))
             else:
-                commit.set_result(receipt(number))
+                commit.set_result(delivery_commit(number))
 
     # This loop does not run meanwhile: all of them are there when it wakes.
     thread = threading.Thread(target=commit_all)
@@ -53,27 +53,27 @@ async def test_every_result_of_a_batch_comes_back_once_in_order_and_with_one_wak
     assert len(wake_ups) == 1
     assert ended == list(range(500))
     assert isinstance(found.pop(3), StoreUnavailable)
-    assert found == [receipt(number) for number in range(500) if number != 3]
+    assert found == [delivery_commit(number) for number in range(500) if number != 3]
 
 
 @pytest.mark.anyio
 async def test_a_receipt_that_comes_too_late_disturbs_nobody() -> None:
     pending = PendingCommits(asyncio.get_running_loop())
-    late, other = Future[DeliveryReceipt](), Future[DeliveryReceipt]()
+    late, other = Future[DeliveryCommit](), Future[DeliveryCommit]()
     given_up, waiting = pending.wait_for(late), pending.wait_for(other)
     given_up.cancel()
-    late.set_result(receipt(1))
-    other.set_result(receipt(2))
-    assert await waiting == receipt(2)
+    late.set_result(delivery_commit(1))
+    other.set_result(delivery_commit(2))
+    assert await waiting == delivery_commit(2)
     assert given_up.cancelled()
 
 
 def test_a_commit_after_the_loop_has_closed_disturbs_nobody() -> None:
-    commit = Future[DeliveryReceipt]()
+    commit = Future[DeliveryCommit]()
 
     async def leave() -> None:
         PendingCommits(asyncio.get_running_loop()).wait_for(commit)
 
     asyncio.run(leave())
-    commit.set_result(receipt(1))
-    assert commit.result() == receipt(1)
+    commit.set_result(delivery_commit(1))
+    assert commit.result() == delivery_commit(1)

@@ -17,7 +17,7 @@ from kusanya.receiver import EndpointSecrets, Limits, app
 from kusanya.store import Store
 from kusanya.store.records import (
     Arrival,
-    DeliveryReceipt,
+    DeliveryCommit,
     DeliveryRow,
     Verdict,
 )
@@ -85,8 +85,8 @@ async def test_nothing_is_answered_while_the_commit_is_under_way(
         await asyncio.sleep(0)
     assert not task.done()
     arrival, future = journal.submitted[0]
-    receipt = DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.REPEAT, seq=1)
-    threading.Thread(target=future.set_result, args=(receipt,)).start()
+    commit = DeliveryCommit(delivery_id="dlv_1", verdict=Verdict.REPEAT, seq=1)
+    threading.Thread(target=future.set_result, args=(commit,)).start()
     assert (await task).status == 200
     assert arrival.verdict is Verdict.VERIFIED
 
@@ -230,12 +230,12 @@ def test_what_cannot_be_a_signing_secret_is_refused_without_repeating_it(
     assert "whsec_a" not in str(caught.value)
 
 
-async def _later(arrival: Arrival, receipt: DeliveryReceipt) -> None:
+async def _later(arrival: Arrival, commit: DeliveryCommit) -> None:
     """Never called."""
 
 
 class _Later:
-    async def __call__(self, arrival: Arrival, receipt: DeliveryReceipt) -> None:
+    async def __call__(self, arrival: Arrival, commit: DeliveryCommit) -> None:
         """Never called."""
 
 
@@ -389,7 +389,7 @@ async def test_more_deliveries_at_once_than_allowed_are_503(
     await until(lambda: len(journal.submitted) == 2)
     assert (await ask(receiver, payload, sign_headers(payload))).status == 503
     for _, future in journal.submitted:
-        future.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+        future.set_result(DeliveryCommit(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
     assert [one.status for one in await asyncio.gather(*waiting)] == [200, 200]
 
 
@@ -402,7 +402,7 @@ async def test_the_callback_comes_after_the_answer(
         SECRET,
         mode="test",
         clock=clock,
-        on_receipt=lambda arrival, receipt: order.append(f"{arrival.event_id} {receipt.verdict}"),
+        on_receipt=lambda arrival, commit: order.append(f"{arrival.event_id} {commit.verdict}"),
     )
     await ask(
         receiver, payload, sign_headers(payload), before_answer=lambda: order.append("answer")

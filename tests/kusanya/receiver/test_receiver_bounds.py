@@ -22,7 +22,7 @@ from kusanya.clock import Clock
 from kusanya.http_limits import ConnectionLimits
 from kusanya.receiver import app
 from kusanya.store import Store
-from kusanya.store.records import DeliveryReceipt, Verdict
+from kusanya.store.records import DeliveryCommit, Verdict
 from kusanya.wire import Mode
 
 FLOODS = {
@@ -226,7 +226,5 @@ def test_a_connection_that_is_being_answered_never_gives_way(
         with connect(serving) as third:
             assert read_answer(third) == b"503 Service Unavailable"
         for promise in promises:
-            promise.set_result(
-                DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1)
-            )
+            promise.set_result(DeliveryCommit(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
         assert (read_answer(first), read_answer(second)) == (b"200 OK", b"200 OK")

@@ -12,7 +12,7 @@ from tests.kusanya.receiver.slow_journal import SlowJournal
 from kusanya.clock import Clock
 from kusanya.receiver import Limits, app
 from kusanya.receiver.deadlines import Deadlines
-from kusanya.store.records import DeliveryReceipt, Verdict
+from kusanya.store.records import DeliveryCommit, Verdict
 
 SECRET = "whsec_" + "a" * 32
 
@@ -65,9 +65,9 @@ def test_each_is_given_up_at_its_own_deadline_and_a_receipt_afterwards_changes_n
         for instant, answered in {7.9: 0, 8.0: 1, 8.9: 1, 9.0: 2, 11.9: 2}.items():
             await loop.go_to(instant)
             assert [one.done() for one in asked] == [True] * answered + [False] * (3 - answered)
-        commits: list[Future[DeliveryReceipt]] = [journal.submitted.get_nowait() for _ in range(3)]
+        commits: list[Future[DeliveryCommit]] = [journal.submitted.get_nowait() for _ in range(3)]
         for commit in commits:
-            commit.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+            commit.set_result(DeliveryCommit(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
         answers = await asyncio.gather(*asked)
         assert [one.status for one in answers] == [503, 503, 200]
         assert answers[0].text == "not made durable in time"

@@ -18,7 +18,7 @@ from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError, StoreBusy, StoreUnavailable
 from kusanya.receiver import EndpointSecrets, Limits, app, handle
 from kusanya.store import Store
-from kusanya.store.records import Arrival, DeliveryReceipt, IntentState, Verdict
+from kusanya.store.records import Arrival, DeliveryCommit, IntentState, Verdict
 from kusanya.wire import Mode
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -147,11 +147,11 @@ class Unable:
     def __init__(self, fault: Exception | None) -> None:
         self._fault = fault
 
-    def submit(self, item: Arrival) -> "Future[DeliveryReceipt]":
+    def submit(self, item: Arrival) -> "Future[DeliveryCommit]":
         """Refuse, fail, or never end."""
         if isinstance(self._fault, StoreBusy):
             raise self._fault
-        future: Future[DeliveryReceipt] = Future()
+        future: Future[DeliveryCommit] = Future()
         if self._fault is not None:
             future.set_exception(self._fault)
         return future

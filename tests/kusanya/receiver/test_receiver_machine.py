@@ -93,10 +93,10 @@ class ReceiverMachine(RuleBasedStateMachine):
         self.now += timedelta(seconds=1)
         headers = ((b"service-signature", header.encode()),)
         arrival = classify(body, headers, arrived_at=self.now, endpoints=ENDPOINTS)
-        receipt = self.store.record(arrival)
+        commit = self.store.record(arrival)
         if arrival.answer == 200:
             self.acknowledged[body] += 1
-        return receipt.verdict
+        return commit.verdict
 
     def _signed(self, body: bytes, mode: str, age_s: int = 0) -> str:
         return sign(body, SECRETS[mode], int(self.now.timestamp()) + 1 - age_s)

@@ -19,7 +19,7 @@ from kusanya.http_limits import ConnectionLimits
 from kusanya.receiver import Limits, app
 from kusanya.receiver.serve import RunningReceiver
 from kusanya.store import Store
-from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
+from kusanya.store.records import Arrival, DeliveryCommit, Verdict
 from kusanya.wire import Mode
 
 SECRET = "whsec_" + "a" * 32
@@ -42,8 +42,8 @@ def everything(peer: socket.socket) -> bytes:
     return b"".join(iter(lambda: peer.recv(65536), b""))
 
 
-def durable() -> DeliveryReceipt:
-    return DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1)
+def durable() -> DeliveryCommit:
+    return DeliveryCommit(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1)
 
 
 def has_noticed(serving: RunningReceiver) -> None:
@@ -215,7 +215,7 @@ def test_a_callback_that_fails_keeps_no_other_delivery_back(
 ) -> None:
     journal, failed = SlowJournal(), threading.Event()
 
-    def fail_once(_arrival: Arrival, _receipt: DeliveryReceipt) -> None:
+    def fail_once(_arrival: Arrival, _commit: DeliveryCommit) -> None:
         if not failed.is_set():
             failed.set()
             raise ValueError("the owner's own")

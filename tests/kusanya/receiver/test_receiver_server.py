@@ -20,7 +20,7 @@ from kusanya.clock import Clock
 from kusanya.receiver import app
 from kusanya.receiver.serve import RunningReceiver
 from kusanya.store import Store
-from kusanya.store.records import DeliveryReceipt, Verdict
+from kusanya.store.records import DeliveryCommit, Verdict
 from kusanya.wire import Mode
 
 
@@ -191,7 +191,7 @@ def test_a_sender_that_goes_away_with_a_second_request_begun_is_counted_once(
         promise = journal.submitted.get(timeout=10)
     # Whoever connects after it left is answered after its leaving was noticed.
     assert [in_flight() for _ in range(3)] == [b"1.0"] * 3
-    promise.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+    promise.set_result(DeliveryCommit(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
     while (found := in_flight()) == b"1.0":
         pass
     assert found == b"0.0"

@@ -30,7 +30,7 @@ from kusanya.http_limits import AddressRefused, PortTaken
 from kusanya.receiver import app
 from kusanya.receiver.serve import RunningReceiver, run, serve
 from kusanya.store import Store
-from kusanya.store.records import DeliveryReceipt, Verdict
+from kusanya.store.records import DeliveryCommit, Verdict
 from kusanya.wire import Mode
 
 
@@ -57,7 +57,7 @@ def test_a_graceful_stop_answers_what_is_in_flight_and_takes_nothing_new(
                 break
         else:
             pytest.fail("a stopping receiver still takes connections")
-        future.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+        future.set_result(DeliveryCommit(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
         assert read_answer(peer) == b"200 OK"
     thread.join(10)
     assert not thread.is_alive()
@@ -137,14 +137,14 @@ def test_a_drained_receiver_acknowledges_what_comes_until_it_gets_a_second_signa
         future = journal.submitted.get(timeout=10)
         late.sendall(request(payload, sign_headers(payload)))
         last = journal.submitted.get(timeout=10)
-        future.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+        future.set_result(DeliveryCommit(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
         assert read_answer(peer) == b"200 OK"
         assert closed_by_the_other_side(peer)
         # Told again it does not wait for the end of the drain; what it has read is acknowledged.
         serving.stop()
         while thread.is_alive() and not _is_refused(serving):
             pass
-        last.set_result(DeliveryReceipt(delivery_id="dlv_2", verdict=Verdict.REPEAT, seq=2))
+        last.set_result(DeliveryCommit(delivery_id="dlv_2", verdict=Verdict.REPEAT, seq=2))
         assert read_answer(late) == b"200 OK"
     thread.join(10)
     assert not thread.is_alive()
@@ -188,13 +188,13 @@ def test_secrets_are_read_again_without_losing_a_delivery(
         under_way = journal.submitted.get(timeout=10)
         serving.hang_up()
         assert logged() == "the secrets were read again"
-        under_way.set_result(DeliveryReceipt(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
+        under_way.set_result(DeliveryCommit(delivery_id="dlv_1", verdict=Verdict.VERIFIED, seq=1))
         assert read_answer(old) == b"200 OK"
         for number, answer in ((2, b"200 OK"), (3, b"200 OK")):
             new.sendall(request(payload, sign_headers(payload, secret="whsec_new")))
             future = journal.submitted.get(timeout=10)
             future.set_result(
-                DeliveryReceipt(delivery_id="dlv", verdict=Verdict.VERIFIED, seq=number)
+                DeliveryCommit(delivery_id="dlv", verdict=Verdict.VERIFIED, seq=number)
             )
             assert read_answer(new) == answer
             if held:
@@ -202,7 +202,7 @@ def test_secrets_are_read_again_without_losing_a_delivery(
                 assert logged() == "the secrets stay as they were"
         old.sendall(request(payload, sign_headers(payload, secret="whsec_old")))
         last = journal.submitted.get(timeout=10)
-        last.set_result(DeliveryReceipt(delivery_id="dlv", verdict=Verdict.REJECTED, seq=4))
+        last.set_result(DeliveryCommit(delivery_id="dlv", verdict=Verdict.REJECTED, seq=4))
         assert read_answer(old) == b"400 Bad Request"
     caplog.handler.removeFilter(keep)
     serving.stop()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kusanya.store import Store
-from kusanya.store.records import DeliveryReceipt
+from kusanya.store.records import DeliveryCommit
 
 
 def main(url: str, first: int) -> None:
@@ -22,7 +22,7 @@ def main(url: str, first: int) -> None:
     facts = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(facts)
     make: Any = facts.Make()
-    in_flight: deque[tuple[int, Future[DeliveryReceipt]]] = deque()
+    in_flight: deque[tuple[int, Future[DeliveryCommit]]] = deque()
     with Store.open(url) as store:
         for number in range(first, first + 1_000_000):
             in_flight.append((number, store.submit(make.arrival(number))))

@@ -12,7 +12,7 @@ from sqlalchemy import event, text
 
 from kusanya.errors import StoreBusy, StoreError, StoreUnavailable
 from kusanya.store import Store
-from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
+from kusanya.store.records import Arrival, DeliveryCommit, Verdict
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
@@ -103,11 +103,11 @@ def test_connections_cut_by_the_server_cost_one_answer_at_most(
             )
         for attempt in range(2):
             try:
-                receipt = store.record(make.arrival(2))
+                commit = store.record(make.arrival(2))
             except StoreUnavailable:
                 assert attempt == 0
             else:
-                assert receipt.verdict is Verdict.VERIFIED
+                assert commit.verdict is Verdict.VERIFIED
                 break
         assert store.collections.get("col_2", Mode.TEST) is not None
 
@@ -134,18 +134,18 @@ def test_what_was_queued_before_closing_is_written(open_store: Opener, make: Any
 
 
 def test_many_threads_share_one_writer(store: Store, make: Any) -> None:
-    receipts: list[DeliveryReceipt] = []
+    commits: list[DeliveryCommit] = []
 
     def work(which: int) -> None:
-        receipts.extend(store.record(make.arrival(100 * which + n)) for n in range(10))
+        commits.extend(store.record(make.arrival(100 * which + n)) for n in range(10))
 
     threads = [threading.Thread(target=work, args=(which,)) for which in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({receipt.seq for receipt in receipts}) == 80
-    assert {receipt.verdict for receipt in receipts} == {Verdict.VERIFIED}
+    assert len({commit.seq for commit in commits}) == 80
+    assert {commit.verdict for commit in commits} == {Verdict.VERIFIED}
     assert store.maintenance.check() == ()
 
 

@@ -33,7 +33,7 @@ BUGS: Final = {
         "kusanya.receiver.handler:DeliveryHandler.handle",
         "receipt = await pending.wait_for(self.store.submit(arrival))",
         "self.store.submit(arrival)\n            "
-        'receipt = DeliveryReceipt(delivery_id="dlv_0", verdict=arrival.verdict, seq=0)',
+        'commit = DeliveryCommit(delivery_id="dlv_0", verdict=arrival.verdict, seq=0)',
         (
             Catcher(
                 "kusanya/receiver/test_receiver_app.py",

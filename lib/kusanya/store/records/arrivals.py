@@ -70,7 +70,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
         return f"Arrival(endpoint={self.endpoint!r}, verdict={self.verdict.value!r})"
 
 
-class DeliveryReceipt(msgspec.Struct, frozen=True, kw_only=True):
+class DeliveryCommit(msgspec.Struct, frozen=True, kw_only=True):
     """What the journal made of an arrival, once it is durable."""
 
     delivery_id: str

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from kusanya.collection_columns import NAME_MAX
 from kusanya.errors import KusanyaError, StoreUnavailable
 from kusanya.state.observation import Dispute, Observation, Source
-from kusanya.store.records import Arrival, DeliveryReceipt, Verdict
+from kusanya.store.records import Arrival, DeliveryCommit, Verdict
 from kusanya.store.tables.engine import is_outage, why
 from kusanya.store.tables.payload import body_digest, pack, unpack
 from kusanya.store.tables.values import clean, delivery_id, hour_of, maybe_clean, to_us
@@ -202,7 +202,7 @@ class Batch:
                 old = ProjectedRow._make(row)
                 self._collections[old.id].olds[old.mode] = old
 
-    def _arrive(self, item: Arrival, said: tuple[bytes, bytes], *, kept: bool) -> DeliveryReceipt:
+    def _arrive(self, item: Arrival, said: tuple[bytes, bytes], *, kept: bool) -> DeliveryCommit:
         verdict = self._judge(item)
         endpoint = clean(item.endpoint, NAME_MAX)
         reason = maybe_clean(item.reason, NAME_MAX)
@@ -210,7 +210,7 @@ class Batch:
         mode = str(item.observed_in)
         self._counts[(mode, hour_of(arrived_at), endpoint, str(verdict), reason or "")] += 1
         if not kept or not self._retention.repeats.has_room(item, verdict, self._arrivals):
-            return DeliveryReceipt(delivery_id="", verdict=verdict, seq=0)
+            return DeliveryCommit(delivery_id="", verdict=verdict, seq=0)
         seq = self._writing.seq()
         self._deliveries.append(
             delivery_values(
@@ -230,7 +230,7 @@ class Batch:
                 self._dispute(item, item.observation)
             elif verdict is Verdict.WRONG_MODE:
                 self._observe(item.observation, said)
-        return DeliveryReceipt(delivery_id=delivery_id(seq), verdict=verdict, seq=seq)
+        return DeliveryCommit(delivery_id=delivery_id(seq), verdict=verdict, seq=seq)
 
     def _judge(self, item: Arrival) -> Verdict:
         """Tell a new event from a known one; the first arrival wins."""
