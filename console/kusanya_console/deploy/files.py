@@ -1,4 +1,4 @@
-"""What `kusanya deploy` writes: templates with a few values put in, rules and a dashboard.
+"""What `kusanya deploy` writes: templates with a few values put in, rules and a Grafana board.
 
 A template is the file itself; `@{name}` stands for a value and `@@` for an at sign.
 """
@@ -18,7 +18,7 @@ from kusanya.alarms.prometheus_rules import render_alerts
 from kusanya.errors import ConfigurationError
 from kusanya.wire import Mode
 from kusanya_console.deploy import Kind
-from kusanya_console.deploy.dashboard import render_dashboard
+from kusanya_console.deploy.grafana import render_grafana
 
 _SHARED: Final = {
     Kind.SYSTEMD: (
@@ -94,7 +94,7 @@ def render(settings: DeploySettings) -> dict[str, str]:
     sources = [one for one in of_kind.iterdir() if not one.name.endswith(".inc")]
     sources += [folder / "common" / name for name in _SHARED[settings.kind]]
     made = {source.name: _filled(source, values) for source in sources}
-    made |= {"alerts.yml": render_alerts(), "grafana.json": render_dashboard()}
+    made |= {"alerts.yml": render_alerts(), "grafana.json": render_grafana()}
     return dict(sorted(made.items()))
 
 

@@ -25,7 +25,7 @@ from kusanya.store import Store
 from kusanya.telemetry.metrics import Metric
 from kusanya.webhooks import sign
 from kusanya_console.cli.command_line import command_line
-from kusanya_console.deploy.dashboard import PANELS
+from kusanya_console.deploy.grafana import PANELS
 from kusanya_service.testing import PaymentService, payment_service
 
 __all__ = ["payment_service"]

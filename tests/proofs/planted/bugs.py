@@ -31,7 +31,7 @@ class Bug(NamedTuple):
 BUGS: Final = {
     "acknowledged before COMMIT": Bug(
         "kusanya.receiver.handler:DeliveryHandler.handle",
-        "receipt = await pending.wait_for(self.store.submit(arrival))",
+        "commit = await pending.wait_for(self.store.submit(arrival))",
         "self.store.submit(arrival)\n            "
         'commit = DeliveryCommit(delivery_id="dlv_0", verdict=arrival.verdict, seq=0)',
         (

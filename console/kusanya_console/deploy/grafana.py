@@ -1,4 +1,4 @@
-"""A Grafana dashboard of the metrics that receiver and watcher answer."""
+"""A Grafana board of the metrics that receiver and watcher answer."""
 
 import json
 from typing import Any, Final
@@ -138,8 +138,8 @@ _WIDTH, _HEIGHT = 8, 7
 _SOURCE: Final = {"type": "prometheus", "uid": "${source}"}
 
 
-def render_dashboard() -> str:
-    """Return the dashboard as JSON that Grafana imports."""
+def render_grafana() -> str:
+    """Return the board as JSON that Grafana imports."""
     source = {"name": "source", "label": "Source", "type": "datasource", "query": "prometheus"}
     mode = {
         "name": "mode",
