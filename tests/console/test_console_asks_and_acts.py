@@ -18,8 +18,8 @@ from kusanya.secret import Secret
 from kusanya.store import Store
 from kusanya.store.records import DeliveryFilter, IntentState, Verdict
 from kusanya.wire import Collection, Mode
-from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.queries import ServiceQueries
+from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.commands import CommandKind, commands_of
 from kusanya_console.dashboard.client import DashboardClient
@@ -45,8 +45,8 @@ def queries(store: Store, client: Client, clock: ManualClock) -> ServiceQueries:
 
 
 @pytest.fixture
-def operator(store: Store, client: Client, clock: ManualClock) -> OperatorActions:
-    return OperatorActions(store, actor="asha", clock=clock, profile="main", client=client)
+def actions(store: Store, client: Client, clock: ManualClock) -> StoreActions:
+    return StoreActions(store, actor="asha", clock=clock, profile="main", client=client)
 
 
 @pytest.fixture
@@ -171,9 +171,9 @@ async def test_a_catch_up_that_nobody_answers_says_so_and_what_to_do(
 
 
 async def test_a_note_is_kept_under_its_author_and_audited(
-    opened: OpenConsole, store: Store, operator: OperatorActions, paid: Collection, at_rest: AtRest
+    opened: OpenConsole, store: Store, actions: StoreActions, paid: Collection, at_rest: AtRest
 ) -> None:
-    async with opened(size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
+    async with opened(size=SIZE, mode=Mode.TEST, actions=actions) as (app, pilot):
         assert "WRITES ON" in shown(app)
         await pilot.press("A")
         await at_rest(pilot)
@@ -191,11 +191,11 @@ async def test_a_note_is_kept_under_its_author_and_audited(
 
 
 async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
-    opened: OpenConsole, store: Store, operator: OperatorActions, paid: Collection, at_rest: AtRest
+    opened: OpenConsole, store: Store, actions: StoreActions, paid: Collection, at_rest: AtRest
 ) -> None:
     time = ManualClock()
     async with opened(
-        "v", size=SIZE, mode=Mode.TEST, operator=operator, monotonic=time.monotonic
+        "v", size=SIZE, mode=Mode.TEST, actions=actions, monotonic=time.monotonic
     ) as (
         app,
         pilot,
@@ -223,7 +223,7 @@ async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
 async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # noqa: PLR0917 - fixtures
     opened: OpenConsole,
     store: Store,
-    operator: OperatorActions,
+    actions: StoreActions,
     client: Client,
     clock: ManualClock,
     at_rest: AtRest,
@@ -232,7 +232,7 @@ async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # no
         amount=7000, phone="255754000001", reference="order-7", idempotency_key="job-7777-7777"
     )
     intent_id = unknown(store, clock, ago=timedelta(minutes=5))
-    async with opened("5", size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
+    async with opened("5", size=SIZE, mode=Mode.TEST, actions=actions) as (app, pilot):
         await pilot.press("R")
         await at_rest(pilot)
         assert isinstance(app.screen, ConfirmScreen)
@@ -260,8 +260,8 @@ async def test_in_live_mode_the_word_is_typed_before_anything_can_be_sent(
     with Client(
         "svc_live_sk_4242", base_url="http://127.0.0.1:1", max_attempts=1, clock=clock
     ) as nobody:
-        operator = OperatorActions(store, actor="asha", clock=clock, profile="main", client=nobody)
-        app = console(operator=operator)
+        actions = StoreActions(store, actor="asha", clock=clock, profile="main", client=nobody)
+        app = console(actions=actions)
         async with app.run_test(size=SIZE) as pilot:
             await at_rest(pilot)
             await pilot.press("5", "j")
@@ -287,12 +287,12 @@ async def test_in_live_mode_the_word_is_typed_before_anything_can_be_sent(
 async def test_after_23_hours_a_replay_is_refused_with_the_reason(
     opened: OpenConsole,
     store: Store,
-    operator: OperatorActions,
+    actions: StoreActions,
     clock: ManualClock,
     at_rest: AtRest,
 ) -> None:
     unknown(store, clock, ago=timedelta(hours=23))
-    async with opened("5", size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
+    async with opened("5", size=SIZE, mode=Mode.TEST, actions=actions) as (app, pilot):
         await pilot.press("R")
         await at_rest(pilot)
         assert not isinstance(app.screen, ConfirmScreen)
@@ -302,12 +302,12 @@ async def test_after_23_hours_a_replay_is_refused_with_the_reason(
 async def test_a_window_that_closes_while_the_dialog_is_open_sends_nothing(
     opened: OpenConsole,
     store: Store,
-    operator: OperatorActions,
+    actions: StoreActions,
     clock: ManualClock,
     at_rest: AtRest,
 ) -> None:
     intent_id = unknown(store, clock, ago=timedelta(hours=22, minutes=59))
-    async with opened("5", size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
+    async with opened("5", size=SIZE, mode=Mode.TEST, actions=actions) as (app, pilot):
         await pilot.press("R")
         await clock.advance(60)
         await pilot.press("tab", "enter")
@@ -317,19 +317,19 @@ async def test_a_window_that_closes_while_the_dialog_is_open_sends_nothing(
 
 
 async def test_an_intent_of_another_profile_is_not_replayed(
-    opened: OpenConsole, store: Store, operator: OperatorActions, clock: ManualClock
+    opened: OpenConsole, store: Store, actions: StoreActions, clock: ManualClock
 ) -> None:
     unknown(store, clock, ago=timedelta(minutes=1), profile="other")
-    async with opened("5", size=SIZE, mode=Mode.TEST, operator=operator) as (app, pilot):
+    async with opened("5", size=SIZE, mode=Mode.TEST, actions=actions) as (app, pilot):
         await pilot.press("R")
         assert "made under profile other; start the console with it" in shown(app)
 
 
 async def test_without_a_dashboard_there_is_no_resend_and_the_next_attempt_is_named(
-    opened: OpenConsole, seed: Any, operator: OperatorActions, at_rest: AtRest
+    opened: OpenConsole, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.busy(20)
-    async with opened(size=(160, 50), operator=operator) as (app, pilot):
+    async with opened(size=(160, 50), actions=actions) as (app, pilot):
         await pilot.press("2", "exclamation_mark")
         await at_rest(pilot)
         await pilot.press("R")
@@ -353,10 +353,10 @@ async def test_the_embedded_service_delivers_an_event_again(  # noqa: PLR0917 - 
     seed.delivered(event, at=clock.now())
     url, token = payment_service.dashboard_url, Secret(payment_service.dashboard_token)
     with DashboardClient(url, token) as dashboard:
-        operator = OperatorActions(
+        actions = StoreActions(
             store, actor="asha", clock=clock, profile="main", dashboard=dashboard
         )
-        app = console(mode=Mode.TEST, operator=operator)
+        app = console(mode=Mode.TEST, actions=actions)
         async with app.run_test(size=SIZE) as pilot:
             await at_rest(pilot)
             await pilot.press("2")

@@ -31,7 +31,7 @@ OF_DEVELOPERS = (
     "cli/receive.py", "cli/service.py", "cli/store", "cli/watch.py", "demo", "deploy",
     "output.py", "ui/crash.py", "ui/terminal.py", "web",
 )  # fmt: skip
-"""Commands that no operator runs, and what is said of a crash: they stay English."""
+"""Commands that nobody at the console runs, and what is said of a crash: they stay English."""
 AT_THE_DESK = (
     "alarms/delivery_rules.py", "alarms/operation_rules.py", "alarms/payment_rules.py",
     "confirmations/reading.py", "filters/parsing.py", "filters/values.py", "handover/page.py",

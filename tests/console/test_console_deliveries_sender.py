@@ -15,9 +15,9 @@ from kusanya.secret import Secret
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, Verdict
 from kusanya.wire import Event, Mode, decode_event
-from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.queries import ServiceQueries
 from kusanya_console.actions.results import ActionResult
+from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.dashboard.reader import ServiceReader
@@ -140,11 +140,9 @@ async def test_a_resent_event_stands_in_the_senders_log_as_sent_by_hand(  # noqa
 ) -> None:  # fmt: skip
     event = sent_once(service)
     seed.delivered(event, at=event.created_at)
-    operator = OperatorActions(
-        store, actor="asha", clock=clock, profile="main", dashboard=dashboard
-    )
+    actions = StoreActions(store, actor="asha", clock=clock, profile="main", dashboard=dashboard)
     async with opened(
-        size=WIDE, mode=Mode.TEST, operator=operator, service=ServiceReader(dashboard)
+        size=WIDE, mode=Mode.TEST, actions=actions, service=ServiceReader(dashboard)
     ) as (
         app,
         pilot,
@@ -171,10 +169,8 @@ async def test_a_missing_event_is_resent_by_its_payment(  # noqa: PLR0917 - fixt
     dashboard: DashboardClient, at_rest: AtRest,
 ) -> None:  # fmt: skip
     event_id = known_by_polling(service, seed, 1)
-    operator = OperatorActions(
-        store, actor="asha", clock=clock, profile="main", dashboard=dashboard
-    )
-    async with opened(size=WIDE, mode=Mode.TEST, operator=operator) as (app, pilot):
+    actions = StoreActions(store, actor="asha", clock=clock, profile="main", dashboard=dashboard)
+    async with opened(size=WIDE, mode=Mode.TEST, actions=actions) as (app, pilot):
         await press(pilot, at_rest, "2", "R")
         assert "not known here: the sender is asked by the payment" in shown(app)
         assert len(service.deliveries) == 1
@@ -190,10 +186,8 @@ async def test_many_missing_events_are_resent_together(  # noqa: PLR0917 - fixtu
     dashboard: DashboardClient, at_rest: AtRest,
 ) -> None:  # fmt: skip
     ids = [known_by_polling(service, seed, n) for n in range(3)]
-    operator = OperatorActions(
-        store, actor="asha", clock=clock, profile="main", dashboard=dashboard
-    )
-    async with opened("2", "asterisk", "R", size=WIDE, mode=Mode.TEST, operator=operator) as (
+    actions = StoreActions(store, actor="asha", clock=clock, profile="main", dashboard=dashboard)
+    async with opened("2", "asterisk", "R", size=WIDE, mode=Mode.TEST, actions=actions) as (
         app,
         pilot,
     ):
@@ -224,11 +218,11 @@ async def test_where_the_sender_has_no_such_event_the_payment_is_asked_for(  # n
     missed = seed.collection(1, at=at, mode=Mode.TEST, status="failed", completed_at=at)
     seed.polled(missed, at=at)
     queries = _QueriesOfNobody()
-    operator = OperatorActions(
+    actions = StoreActions(
         store, actor="asha", clock=clock, profile="main",
         dashboard=dashboard if with_dashboard else None,
     )  # fmt: skip
-    async with opened("2", "R", size=WIDE, mode=Mode.TEST, operator=operator, queries=queries) as (
+    async with opened("2", "R", size=WIDE, mode=Mode.TEST, actions=actions, queries=queries) as (
         app,
         pilot,
     ):
@@ -246,8 +240,8 @@ async def test_a_missing_event_that_can_neither_be_resent_nor_asked_for_says_why
 ) -> None:
     at = clock.now() - timedelta(minutes=2)
     seed.polled(seed.collection(1, at=at, mode=Mode.TEST, status="failed", completed_at=at), at=at)
-    operator = OperatorActions(store, actor="asha", clock=clock, profile="main")
-    async with opened("2", "R", size=WIDE, mode=Mode.TEST, operator=operator) as (app, _pilot):
+    actions = StoreActions(store, actor="asha", clock=clock, profile="main")
+    async with opened("2", "R", size=WIDE, mode=Mode.TEST, actions=actions) as (app, _pilot):
         said = shown(app)
         assert "the service has no resend for merchants" in said
         assert "its next attempt: " in said

@@ -16,7 +16,7 @@ from kusanya.errors import ConfigurationError
 from kusanya.store import Store
 from kusanya.store.records import Note, SortOrder
 from kusanya.wire import Mode
-from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.cli.process.terminal import apply_settings, draws_in_ascii
 from kusanya_console.lookup.screen import LookupScreen
@@ -37,8 +37,8 @@ def box(app: ConsoleApp) -> Box:
 
 
 @pytest.fixture
-def operator(store: Store, clock: ManualClock) -> OperatorActions:
-    return OperatorActions(store, actor="asha", clock=clock, profile="main")
+def actions(store: Store, clock: ManualClock) -> StoreActions:
+    return StoreActions(store, actor="asha", clock=clock, profile="main")
 
 
 async def test_a_reading_that_fails_is_named_with_its_cause_and_the_others_go_on(
@@ -101,12 +101,12 @@ def _broken(*_given: Any, **_named: Any) -> Any:
 
 
 async def test_an_action_that_breaks_does_not_say_that_nothing_happened(
-    opened: OpenConsole, seed: Any, at_rest: AtRest, operator: OperatorActions,
+    opened: OpenConsole, seed: Any, at_rest: AtRest, actions: StoreActions,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     seed.busy(10)
-    async with opened(operator=operator) as (app, pilot):
-        monkeypatch.setattr(operator, "add_note", _broken)
+    async with opened(actions=actions) as (app, pilot):
+        monkeypatch.setattr(actions, "add_note", _broken)
         await press(pilot, at_rest, "A", *"receipt 9XK", "enter")
         said = flat(app)
         assert "keeping the note ended in ZeroDivisionError" in said
@@ -216,10 +216,10 @@ async def test_older_rows_keep_their_time_of_day(
 
 async def test_who_acknowledges_after_another_reads_it_and_is_named_so(  # noqa: PLR0917 - fixtures
     opened: OpenConsole, seed: Any, at_rest: AtRest, store: Store, clock: ManualClock,
-    operator: OperatorActions,
+    actions: StoreActions,
 ) -> None:  # fmt: skip
     seed.busy(10)
-    async with opened("4", size=(120, 50), operator=operator) as (app, pilot):
+    async with opened("4", size=(120, 50), actions=actions) as (app, pilot):
         await press(pilot, at_rest, "A", *"calling ops", "enter")
         await clock.advance(6)
         await ticked(pilot, at_rest)

@@ -14,7 +14,7 @@ from kusanya.filters import describe
 from kusanya.store import Store
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode
-from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.health.screen import HealthScreen
 from kusanya_console.lists.list_screen import ListScreen
@@ -26,8 +26,8 @@ SIZE = (120, 50)
 
 
 @pytest.fixture
-def operator(store: Store, clock: ManualClock) -> OperatorActions:
-    return OperatorActions(store, actor="asha", clock=clock, profile="main")
+def actions(store: Store, clock: ManualClock) -> StoreActions:
+    return StoreActions(store, actor="asha", clock=clock, profile="main")
 
 
 def health(app: ConsoleApp) -> HealthScreen:
@@ -198,12 +198,12 @@ async def test_an_acknowledged_alarm_stays_and_names_who_looks_after_it(  # noqa
     opened: OpenConsole,
     store: Store,
     seed: Any,
-    operator: OperatorActions,
+    actions: StoreActions,
     clock: ManualClock,
     at_rest: AtRest,
 ) -> None:
     seed.busy(10)
-    async with opened("4", size=SIZE, operator=operator) as (app, pilot):
+    async with opened("4", size=SIZE, actions=actions) as (app, pilot):
         assert health(app).cursor == "failing:billing"
         await pilot.press("A", *"rotated", "space", *"it", "enter")
         await at_rest(pilot)
@@ -228,10 +228,10 @@ async def test_an_acknowledged_alarm_stays_and_names_who_looks_after_it(  # noqa
 
 
 async def test_an_acknowledged_oddity_leaves_the_inbox_and_is_counted(
-    opened: OpenConsole, seed: Any, operator: OperatorActions, at_rest: AtRest
+    opened: OpenConsole, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.busy(10)
-    async with opened("4", size=SIZE, operator=operator) as (app, pilot):
+    async with opened("4", size=SIZE, actions=actions) as (app, pilot):
         await pointed(pilot, at_rest, f"odd:two_finals:col_{901:016}")
         await pilot.press("A", *"asked", "enter")
         await at_rest(pilot)
@@ -240,11 +240,11 @@ async def test_an_acknowledged_oddity_leaves_the_inbox_and_is_counted(
 
 
 async def test_what_is_no_alarm_cannot_be_acknowledged_and_looking_acknowledges_nothing(
-    console: Build, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
+    console: Build, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.busy(10)
-    for acting, said in ((operator, "the cursor stands on no alarm"), (None, "off: read-only")):
-        app = console(operator=acting)
+    for acting, said in ((actions, "the cursor stands on no alarm"), (None, "off: read-only")):
+        app = console(actions=acting)
         async with app.run_test(size=SIZE) as pilot:
             await at_rest(pilot)
             await pilot.press("4")

@@ -14,8 +14,8 @@ from kusanya.errors import KusanyaError
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, MissingEventRow
 from kusanya.wire import Mode
-from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.results import ActionOutcome, ActionResult
+from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.actions.together import run_together
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.intents.screen import IntentsScreen
@@ -39,8 +39,8 @@ class _FailingService:
 
 
 @pytest.fixture
-def operator(store: Store, clock: ManualClock) -> OperatorActions:
-    return OperatorActions(store, actor="asha", clock=clock, profile="main")
+def actions(store: Store, clock: ManualClock) -> StoreActions:
+    return StoreActions(store, actor="asha", clock=clock, profile="main")
 
 
 def marked(app: ConsoleApp) -> list[str]:
@@ -79,10 +79,10 @@ async def test_marked_references_are_copied_a_line_each(
 
 @pytest.mark.anyio
 async def test_one_note_is_kept_on_every_marked_payment_each_audited(
-    opened: OpenConsole, seed: Any, store: Store, operator: OperatorActions, at_rest: AtRest
+    opened: OpenConsole, seed: Any, store: Store, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.busy(6)
-    async with opened("space", "space", "A", operator=operator) as (app, pilot):
+    async with opened("space", "space", "A", actions=actions) as (app, pilot):
         assert "Note on 2 payments" in shown(app)
         await press(pilot, at_rest, *"outage", "enter")
         assert "noted 2 of 2" in shown(app)
@@ -160,7 +160,7 @@ async def test_an_export_takes_the_marked_rows_alone(
     assert len(written(tmp_path)) == 3
 
 
-class _ResendList(OperatorActions):
+class _ResendList(StoreActions):
     """Resends into a list."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -183,7 +183,7 @@ async def test_an_outage_is_resent_at_once_after_its_count_is_typed_each_event_o
     at = clock.now()
     seed.polled(seed.collection(60, at=at, status="succeeded", completed_at=at), at=at)
     sender = _ResendList(store, actor="asha", clock=clock, profile="main")
-    async with opened("2", "exclamation_mark", "asterisk", "R", operator=sender) as (app, pilot):
+    async with opened("2", "exclamation_mark", "asterisk", "R", actions=sender) as (app, pilot):
         assert isinstance(app.screen, ConfirmScreen)
         assert "Resend these events" in shown(app)
         assert "1: the sender is asked by payment" in shown(app)
@@ -198,11 +198,11 @@ async def test_an_outage_is_resent_at_once_after_its_count_is_typed_each_event_o
 
 @pytest.mark.anyio
 async def test_intents_are_marked_copied_noted_and_exported(
-    opened: OpenConsole, seed: Any, operator: OperatorActions, at_rest: AtRest, tmp_path: Path
+    opened: OpenConsole, seed: Any, actions: StoreActions, at_rest: AtRest, tmp_path: Path
 ) -> None:
     store = seed.store
     seed.intents()
-    async with opened("5", "space", "space", operator=operator, folder=tmp_path) as (app, pilot):
+    async with opened("5", "space", "space", actions=actions, folder=tmp_path) as (app, pilot):
         assert "2 marked, esc unmarks" in shown(app)
         assert isinstance(app.console_screen, IntentsScreen)
         rows = list(app.console_screen.table.marked.values())
@@ -249,7 +249,7 @@ async def test_matches_of_a_lookup_are_marked_until_something_else_is_looked_up(
 
 @pytest.mark.anyio
 async def test_acts_of_the_audit_are_marked_and_their_payments_asked_about_and_noted(
-    opened: OpenConsole, seed: Any, store: Store, operator: OperatorActions, at_rest: AtRest
+    opened: OpenConsole, seed: Any, store: Store, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.busy(6)
     for n in (900, 901):
@@ -257,7 +257,7 @@ async def test_acts_of_the_audit_are_marked_and_their_payments_asked_about_and_n
         store.audit.add(actor="x", act="note", subject=subject, detail="", outcome="done")
     store.audit.add(actor="x", act="replay", subject="elsewhere", detail="", outcome="done")
     service: Any = _FailingService()
-    async with opened("7", "asterisk", operator=operator, queries=service) as (app, pilot):
+    async with opened("7", "asterisk", actions=actions, queries=service) as (app, pilot):
         assert "3 marked, esc unmarks" in shown(app)
         await press(pilot, at_rest, "y")
         assert app.clipboard.split("\n") == ["elsewhere", "INV-482901", "INV-482900"]

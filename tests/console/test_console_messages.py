@@ -13,7 +13,7 @@ from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya.wording import Language
-from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.collections.screen import PaymentScreen
 from kusanya_console.live.screen import LiveScreen
@@ -54,8 +54,8 @@ async def test_a_pasted_message_shows_its_payment_and_one_key_keeps_the_receipt(
 ) -> None:
     seed.life(3, at=clock.now() - timedelta(minutes=9))
     text = customers_message(seed.store)
-    operator = OperatorActions(seed.store, actor="desk", clock=clock, profile="main")
-    async with opened("3", size=size, operator=operator) as (app, pilot):
+    actions = StoreActions(seed.store, actor="desk", clock=clock, profile="main")
+    async with opened("3", size=size, actions=actions) as (app, pilot):
         app.screen.post_message(events.Paste(text.replace(". ", ".\n")))
         await at_rest(pilot)
         said = flat(app)

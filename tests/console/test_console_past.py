@@ -126,7 +126,7 @@ async def test_nothing_is_asked_or_changed_in_the_past_and_each_key_says_why(
         await pilot.press("p")
         await at_rest(pilot)
         assert "AS OF" in shown(as_of).splitlines()[0], "what stands cannot be paused"
-        assert as_of.context.operator is None
+        assert as_of.context.actions is None
         assert as_of.context.queries is None
 
 

@@ -15,7 +15,7 @@ from kusanya.errors import ConfigurationError
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
-from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.commands import COMMANDS, wrong_keys
 from kusanya_console.intents.decide import DecideScreen
@@ -27,8 +27,8 @@ SIZE = (120, 36)
 
 
 @pytest.fixture
-def operator(store: Store, clock: ManualClock) -> OperatorActions:
-    return OperatorActions(store, actor="asha", clock=clock, profile="main")
+def actions(store: Store, clock: ManualClock) -> StoreActions:
+    return StoreActions(store, actor="asha", clock=clock, profile="main")
 
 
 async def typed(pilot: Pilot[Any], at_rest: AtRest, text: str) -> None:
@@ -39,10 +39,10 @@ async def typed(pilot: Pilot[Any], at_rest: AtRest, text: str) -> None:
 
 
 async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
-    opened: OpenConsole, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
+    opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.intents()
-    async with opened("5", size=SIZE, operator=operator) as (app, pilot):
+    async with opened("5", size=SIZE, actions=actions) as (app, pilot):
         await pilot.press("D")
         await at_rest(pilot)
         assert isinstance(app.screen, DecideScreen)
@@ -72,14 +72,14 @@ async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
 
 
 async def test_a_decision_names_the_collection_that_it_became(
-    opened: OpenConsole, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
+    opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.intents()
     became = seed.collection(
         1, at=NOW - timedelta(hours=24), reference="INV-431001", amount=25_001,
         phone="255754000001", id="col_77",
     )  # fmt: skip
-    async with opened("5", size=SIZE, operator=operator) as (app, pilot):
+    async with opened("5", size=SIZE, actions=actions) as (app, pilot):
         await pilot.press("D")
         await at_rest(pilot)
         assert "It became: the id col_…, or the word nothing" in shown(app)
@@ -108,11 +108,11 @@ async def test_a_decision_names_the_collection_that_it_became(
 
 
 async def test_a_collection_of_another_order_is_refused_with_what_differs(
-    opened: OpenConsole, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
+    opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.intents()
     seed.answered(seed.collection(7, at=NOW, id="col_77"))
-    async with opened("5", size=SIZE, operator=operator) as (app, pilot):
+    async with opened("5", size=SIZE, actions=actions) as (app, pilot):
         await pilot.press("D", *"col_77", "enter", *"told", "enter")
         await at_rest(pilot)
         said = " ".join(shown(app).split())
@@ -125,10 +125,10 @@ async def test_a_collection_of_another_order_is_refused_with_what_differs(
 
 
 async def test_a_collection_that_nobody_could_look_at_takes_a_word_of_its_own(
-    opened: OpenConsole, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
+    opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.intents()
-    async with opened("5", size=SIZE, operator=operator) as (app, pilot):
+    async with opened("5", size=SIZE, actions=actions) as (app, pilot):
         await pilot.press("D", *"col_77", "enter", *"statement", "enter")
         await at_rest(pilot)
         said = " ".join(shown(app).split())
@@ -144,10 +144,10 @@ async def test_a_collection_that_nobody_could_look_at_takes_a_word_of_its_own(
 
 
 async def test_an_open_window_is_no_matter_for_a_person(
-    opened: OpenConsole, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
+    opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.intents()
-    async with opened(size=SIZE, operator=operator) as (app, pilot):
+    async with opened(size=SIZE, actions=actions) as (app, pilot):
         await pilot.press("5")
         await at_rest(pilot)
         await pilot.press("j")
@@ -159,10 +159,10 @@ async def test_an_open_window_is_no_matter_for_a_person(
 
 
 async def test_an_intent_that_was_settled_meanwhile_is_not_decided_and_the_attempt_is_audited(
-    opened: OpenConsole, store: Store, seed: Any, operator: OperatorActions, at_rest: AtRest
+    opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.intents()
-    async with opened("5", size=SIZE, operator=operator) as (app, pilot):
+    async with opened("5", size=SIZE, actions=actions) as (app, pilot):
         await pilot.press("D", *"nothing", "enter", *"gone", "enter")
         await at_rest(pilot)
         await pilot.press(*"live")
@@ -178,12 +178,12 @@ async def test_a_note_on_an_intent_stands_on_its_card_and_finds_its_payment_late
     opened: OpenConsole,
     store: Store,
     seed: Any,
-    operator: OperatorActions,
+    actions: StoreActions,
     clock: ManualClock,
     at_rest: AtRest,
 ) -> None:
     seed.intents()
-    async with opened("5", size=SIZE, operator=operator) as (app, pilot):
+    async with opened("5", size=SIZE, actions=actions) as (app, pilot):
         await pilot.press("A", *"SMS", "space", *"9XK77", "enter")
         await at_rest(pilot)
         assert "noted on INV-431001, by asha" in shown(app)

@@ -17,7 +17,7 @@ from kusanya.store.queries import notes_and_audit
 from kusanya.store.records import IntentState, Verdict
 from kusanya.wire import Mode
 from kusanya_console.actions.messages import FeedAdvanced, FeedFailed
-from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.store_actions import StoreActions
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 SCREENS = {
@@ -119,8 +119,8 @@ def test_a_replay_in_live_mode_waits_for_the_word(
 ) -> None:
     seed.intents()
     with Client("svc_live_sk_4242", base_url="http://127.0.0.1:1", clock=clock) as nobody:
-        operator = OperatorActions(store, actor="asha", clock=clock, profile="main", client=nobody)
-        assert picture(size, "5", "j", "R", text="liv", operator=operator)
+        actions = StoreActions(store, actor="asha", clock=clock, profile="main", client=nobody)
+        assert picture(size, "5", "j", "R", text="liv", actions=actions)
 
 
 @in_both_languages
@@ -142,8 +142,8 @@ def test_a_decision_asks_what_it_became_and_how_one_knows(
     size: tuple[int, int], store: Store, seed: Any, clock: ManualClock, picture: Any
 ) -> None:
     seed.intents()
-    operator = OperatorActions(store, actor="asha", clock=clock, profile="main")
-    assert picture(size, "5", "D", *"nothing", "enter", text="statement", operator=operator)
+    actions = StoreActions(store, actor="asha", clock=clock, profile="main")
+    assert picture(size, "5", "D", *"nothing", "enter", text="statement", actions=actions)
 
 
 def test_an_alarm_names_who_looks_after_it(
@@ -152,8 +152,8 @@ def test_an_alarm_names_who_looks_after_it(
     # The picture is to be the same whoever runs the tests.
     monkeypatch.setattr(notes_and_audit, "operating_system_user", lambda: "asha")
     seed.busy(20)
-    operator = OperatorActions(store, actor="asha", clock=clock, profile="main")
-    assert picture(MEDIUM, "4", "A", *"secret", "space", *"rotated", "enter", operator=operator)
+    actions = StoreActions(store, actor="asha", clock=clock, profile="main")
+    assert picture(MEDIUM, "4", "A", *"secret", "space", *"rotated", "enter", actions=actions)
 
 
 def test_health_counts_a_week(seed: Any, clock: ManualClock, picture: Any) -> None:
@@ -189,8 +189,8 @@ def test_a_pasted_message_names_its_payment(  # noqa: PLR0917 - fixtures
     size: tuple[int, int], seed: Any, clock: ManualClock, console: Any, keys: Any, snap_compare: Any
 ) -> None:
     seed.life(3, at=clock.now() - timedelta(minutes=9))
-    operator = OperatorActions(seed.store, actor="asha", clock=clock, profile="main")
-    app = console(operator=operator)
+    actions = StoreActions(seed.store, actor="asha", clock=clock, profile="main")
+    app = console(actions=actions)
 
     async def paste(pilot: Any) -> None:
         await keys("3")(pilot)

@@ -16,8 +16,8 @@ from kusanya.client import Client
 from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.service_admin import ServiceAdmin
+from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.dashboard.client import DashboardClient
 from kusanya_console.dashboard.reader import ServiceReader
 
@@ -42,16 +42,14 @@ def pictured(
 ) -> Iterator[Callable[..., bool]]:
     """Return what compares the console with a dashboard, writes allowed unless told otherwise."""
     with Client("svc_test_sk_4242", base_url="http://127.0.0.1:1", clock=clock) as client:
-        operator = ServiceAdmin(
+        admin = ServiceAdmin(
             store, dashboard, actor="asha", profile="main", client=client, draw=lambda: "5eed5eed"
         )
 
         def compare(size: tuple[int, int], *names: str, **options: Any) -> bool:
             arguments: dict[str, Any] = {"mode": Mode.TEST, "service": ServiceReader(dashboard)}
-            writes = OperatorActions(
-                store, actor="asha", clock=clock, profile="main", client=client
-            )
-            arguments |= {"service_admin": operator, "operator": writes}
+            writes = StoreActions(store, actor="asha", clock=clock, profile="main", client=client)
+            arguments |= {"service_admin": admin, "actions": writes}
             return bool(picture(size, *names, **arguments | options))
 
         yield compare
@@ -77,7 +75,7 @@ def test_the_card_takes_the_lists_place_where_there_is_no_room_for_both(pictured
 
 
 def test_read_only_the_acts_are_listed_and_off(pictured: Any) -> None:
-    assert pictured(MEDIUM, "6", service_admin=None, operator=None)
+    assert pictured(MEDIUM, "6", service_admin=None, actions=None)
 
 
 @in_both_languages

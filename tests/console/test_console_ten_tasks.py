@@ -17,7 +17,7 @@ from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya.wording import Language
-from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.store_actions import StoreActions
 
 README = Path(__file__).parents[2] / "console" / "README.md"
 SIZES = ((80, 24), (120, 36))
@@ -125,9 +125,9 @@ async def test_ten_tasks_of_support_take_as_many_keys_as_the_readme_says(  # noq
     )  # fmt: skip
     which = "which payment is this confirmation, and what do I say?"
     tasks = {which: Task(sms.text, ("INV-482002", "fit this payment alone", "SW "))} | TASKS
-    operator = OperatorActions(store, actor="asha", clock=clock, profile="main")
+    actions = StoreActions(store, actor="asha", clock=clock, profile="main")
     counted = {}
-    async with opened(size=size, operator=operator) as (app, pilot):
+    async with opened(size=size, actions=actions) as (app, pilot):
         for name, task in tasks.items():
             await app.run_action("go('live')")
             await at_rest(pilot)

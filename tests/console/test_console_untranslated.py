@@ -23,9 +23,9 @@ from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya.wording import Language
-from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.queries import ServiceQueries
 from kusanya_console.actions.service_admin import ServiceAdmin
+from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.application.past import PastApp, PastClock
 from kusanya_console.dashboard.reader import ServiceReader
@@ -150,7 +150,7 @@ def build(opened: Any, store: Store, clock: ManualClock) -> Build:
             }  # fmt: skip
             async with opened(
                 size=(160, 50), mode=mode, folder=Path("/nowhere"), notifications=True,
-                operator=OperatorActions(store, clock=clock, **who), profiles=("main", "kiosk"),
+                actions=StoreActions(store, clock=clock, **who), profiles=("main", "kiosk"),
                 queries=ServiceQueries(store, client, clock=clock), **on_test,
             ) as (app, pilot):  # fmt: skip
                 yield app, pilot

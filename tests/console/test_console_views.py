@@ -8,13 +8,13 @@ from tests.console.looking import AtRest, OpenConsole, press, shown, ticked
 from kusanya.clock import ManualClock
 from kusanya.filters import FilterError, expand
 from kusanya.store import Store
-from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.saved_views import delete_view, load_views, save_view
+from kusanya_console.actions.store_actions import StoreActions
 
 
 @pytest.fixture
-def operator(store: Store, clock: ManualClock) -> OperatorActions:
-    return OperatorActions(store, actor="asha", clock=clock, profile="main")
+def actions(store: Store, clock: ManualClock) -> StoreActions:
+    return StoreActions(store, actor="asha", clock=clock, profile="main")
 
 
 def typed(text: str) -> list[str]:
@@ -24,10 +24,10 @@ def typed(text: str) -> list[str]:
 
 @pytest.mark.anyio
 async def test_a_filter_is_saved_under_a_name_and_applied_by_it(
-    opened: OpenConsole, seed: Any, store: Store, operator: OperatorActions, at_rest: AtRest
+    opened: OpenConsole, seed: Any, store: Store, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.busy(12)
-    async with opened("slash", *"failed", "enter", operator=operator) as (app, pilot):
+    async with opened("slash", *"failed", "enter", actions=actions) as (app, pilot):
         await app.run_action("screen.save_view")
         await at_rest(pilot)
         assert "Save this filter as status:failed" in shown(app)
@@ -46,13 +46,13 @@ async def test_a_filter_is_saved_under_a_name_and_applied_by_it(
 
 @pytest.mark.anyio
 async def test_the_palette_applies_and_deletes_a_view(
-    opened: OpenConsole, seed: Any, store: Store, operator: OperatorActions, at_rest: AtRest
+    opened: OpenConsole, seed: Any, store: Store, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.busy(12)
     save_view(store, of="live", name="night", text="expired")
     save_view(store, of="live", name="odd", text='"ref:[/x] [@click=app.quit] [MTN]"')
     save_view(store, of="deliveries", name="other", text="verdict:rejected")
-    async with opened("ctrl+p", *typed("view @night"), operator=operator) as (app, pilot):
+    async with opened("ctrl+p", *typed("view @night"), actions=actions) as (app, pilot):
         assert "View @night" in shown(app)
         await press(pilot, at_rest, *["backspace"] * 5, *"odd")
         assert "ref:[/x] [@click=app.quit] [MTN]" in shown(app)
@@ -69,13 +69,13 @@ async def test_the_palette_applies_and_deletes_a_view(
 
 @pytest.mark.anyio
 async def test_nothing_is_saved_without_writes_a_filter_or_a_name(
-    opened: OpenConsole, seed: Any, store: Store, operator: OperatorActions, at_rest: AtRest
+    opened: OpenConsole, seed: Any, store: Store, actions: StoreActions, at_rest: AtRest
 ) -> None:
     async with opened("slash", *"failed", "enter") as (app, pilot):
         await app.run_action("screen.save_view")
         await at_rest(pilot)
         assert "read-only" in shown(app)
-    async with opened(operator=operator) as (app, pilot):
+    async with opened(actions=actions) as (app, pilot):
         await app.run_action("screen.save_view")
         await at_rest(pilot)
         assert "there is no filter to save" in shown(app)

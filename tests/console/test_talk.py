@@ -20,8 +20,8 @@ from kusanya.store import Store
 from kusanya.store.records import IntentState, Verdict
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
-from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.queries import ServiceQueries
+from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.cli.talk.announcer import Follow
 from kusanya_console.cli.talk.command import converse
 from kusanya_console.cli.talk.conversation import Conversation
@@ -73,11 +73,11 @@ def lost_creation(store: Store, clock: ManualClock) -> None:
 def test_a_whole_incident_is_worked_by_its_lines_alone(
     talk: Talk, store: Store, clock: ManualClock, seed: Seed, client: Client
 ) -> None:
-    operator = OperatorActions(
+    actions = StoreActions(
         store, actor=store.audit.actor, clock=clock, profile="main", client=client
     )
     queries, me = ServiceQueries(store, client, clock=clock), store.audit.actor
-    ours = talk(operator=operator, queries=queries)
+    ours = talk(actions=actions, queries=queries)
     assert "no alarm stands" in joined(ours.greet())
 
     payment = seed.collection(1, at=clock.now(), mode=Mode.TEST, status="succeeded")

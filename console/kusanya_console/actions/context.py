@@ -32,9 +32,9 @@ from kusanya_console.ui.format import Look, TimeFormat
 
 if TYPE_CHECKING:  # the first paint needs none of them
     from kusanya_console.actions.forensics import Forensics
-    from kusanya_console.actions.operator import OperatorActions
     from kusanya_console.actions.queries import ServiceQueries
     from kusanya_console.actions.service_admin import ServiceAdmin
+    from kusanya_console.actions.store_actions import StoreActions
     from kusanya_console.dashboard.reader import ServiceReader
 
 REVEALED_S: Final = 30.0
@@ -58,7 +58,7 @@ class AppContext(msgspec.Struct, kw_only=True):
     mode: Mode
     clock: Clock
     queries: "ServiceQueries | None" = None
-    operator: "OperatorActions | None" = None
+    actions: "StoreActions | None" = None
     service: "ServiceReader | None" = None
     """The embedded service from its own side; None with the real one."""
     service_admin: "ServiceAdmin | None" = None
@@ -73,7 +73,7 @@ class AppContext(msgspec.Struct, kw_only=True):
     """Profiles of config.toml that one can go to."""
     monotonic: Callable[[], float] = time.monotonic
     read_only_reason: str = READ_ONLY
-    """Why there is no operator."""
+    """Why there are no actions."""
     past: bool = False
     """True where the store is shown as it was: there is nobody to ask and nothing to change."""
     folder: Path = Path()
@@ -130,7 +130,7 @@ class AppContext(msgspec.Struct, kw_only=True):
 
     @property
     def action_disabled_reason(self) -> str:
-        """Return why nothing can be changed, where no operator were built."""
+        """Return why nothing can be changed, where no actions were built."""
         return PAST if self.past else self.read_only_reason
 
     @property
@@ -148,11 +148,11 @@ class AppContext(msgspec.Struct, kw_only=True):
             return self.query_disabled_reason
         if command.kind is not CommandKind.ACT:
             return ""
-        if self.operator is None:
+        if self.actions is None:
             return self.action_disabled_reason
-        why = self.operator.role_disabled_reason(command.id)
+        why = self.actions.role_disabled_reason(command.id)
         if command.id == "act.resend":
-            why = why or self.operator.resend_disabled_reason()
+            why = why or self.actions.resend_disabled_reason()
         return why
 
     def is_here(self, command: Command) -> bool:

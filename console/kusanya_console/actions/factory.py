@@ -9,8 +9,8 @@ if TYPE_CHECKING:  # loaded where there is somebody to ask
     from kusanya.profiles import Profile
     from kusanya.roles import Role
     from kusanya.store import Store
-    from kusanya_console.actions.operator import OperatorActions
     from kusanya_console.actions.queries import ServiceQueries
+    from kusanya_console.actions.store_actions import StoreActions
 
 
 def client_for(profile: "Profile", clock: "Clock", stack: ExitStack) -> "Client | None":
@@ -50,7 +50,7 @@ def queries_for(store: "Store", client: "Client", clock: "Clock") -> "ServiceQue
     return ServiceQueries(store, client, clock=clock)
 
 
-def operator_for(
+def actions_for(
     profile: "Profile",
     store: "Store",
     clock: "Clock",
@@ -58,13 +58,13 @@ def operator_for(
     stack: ExitStack,
     *,
     role: "Role | None" = None,
-) -> "OperatorActions":
+) -> "StoreActions":
     """Return everything that changes something, in the name by which the store knows the person.
 
     As far as `role` allows, where one is given.
     """
     from kusanya.roles import Role
-    from kusanya_console.actions.operator import OperatorActions
+    from kusanya_console.actions.store_actions import StoreActions
     from kusanya_console.dashboard.client import DashboardClient
 
     dashboard = None
@@ -72,7 +72,7 @@ def operator_for(
         dashboard = stack.enter_context(
             DashboardClient(profile.dashboard_url, profile.dashboard_token)
         )
-    return OperatorActions(
+    return StoreActions(
         store,
         actor=store.audit.actor,
         clock=clock,

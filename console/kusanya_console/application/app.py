@@ -46,9 +46,9 @@ from kusanya_console.ui.theme import THEMES
 
 if TYPE_CHECKING:  # built by the caller
     from kusanya_console.actions.forensics import Forensics
-    from kusanya_console.actions.operator import OperatorActions
     from kusanya_console.actions.queries import ServiceQueries
     from kusanya_console.actions.service_admin import ServiceAdmin
+    from kusanya_console.actions.store_actions import StoreActions
     from kusanya_console.dashboard.reader import ServiceReader
 
 TICK_S = 0.25
@@ -65,7 +65,7 @@ class ConsoleApp(Preferences):
 
     `store` stays the caller's, who opens and closes it. `clock` gives the time shown; `tick_s` is
     how often the store is looked at in real seconds, or None to look only when `tick` is called.
-    `queries` and `operator` are built by the caller around a client: without them their keys say
+    `queries` and `actions` are built by the caller around a client: without them their keys say
     why they are off. `service` and `service_admin` are the embedded service's dashboard,
     `forensics` knows the signing secrets. `sleep` and `monotonic` wait for a cursor to rest and for
     a phone to be masked again. Exports go into `folder`, by default the one that the console was
@@ -102,7 +102,7 @@ class ConsoleApp(Preferences):
         store_shown: str | None = None,
         ascii: bool = False,  # noqa: A002 - the option's own name
         queries: "ServiceQueries | None" = None,
-        operator: "OperatorActions | None" = None,
+        actions: "StoreActions | None" = None,
         service: "ServiceReader | None" = None,
         service_admin: "ServiceAdmin | None" = None,
         forensics: "Forensics | None" = None,
@@ -127,7 +127,7 @@ class ConsoleApp(Preferences):
             mode=mode,
             clock=clock,
             queries=queries,
-            operator=operator,
+            actions=actions,
             service=service,
             service_admin=service_admin,
             forensics=forensics,
@@ -139,7 +139,7 @@ class ConsoleApp(Preferences):
         self._status = StatusBarState(
             mode=mode,
             crumb="",
-            read_only=operator is None,
+            read_only=actions is None,
             virtual=virtual,
             profile=profile,
             store=shown,
@@ -357,5 +357,5 @@ class ConsoleApp(Preferences):
     def _fatal_error(self) -> None:
         """Leave with the error's type and our own frames: no message, no locals, no data."""
         error = self._exception or sys.exc_info()[1]
-        self._exit_renderables.append(crash_report(error, read_only=self.context.operator is None))
+        self._exit_renderables.append(crash_report(error, read_only=self.context.actions is None))
         self._close_messages_no_wait()

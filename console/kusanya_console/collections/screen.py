@@ -33,8 +33,8 @@ from kusanya_console.ui.vocabulary import PLAIN, STRONG
 from kusanya_console.widgets.sheet import PartSheet
 
 if TYPE_CHECKING:  # built by the caller
-    from kusanya_console.actions.operator import OperatorActions
     from kusanya_console.actions.queries import ServiceQueries
+    from kusanya_console.actions.store_actions import StoreActions
 
 T = TypeVar("T")
 CARD_CELLS = 100
@@ -290,13 +290,13 @@ class PaymentScreen(ConsoleScreen):
 
     def action_note(self) -> None:
         """Write a note on the payment that the cursor points at."""
-        operator, mode = self.context.operator, self.context.mode
-        if operator is None:
+        actions, mode = self.context.actions, self.context.mode
+        if actions is None:
             self.say(self.context.action_disabled_reason)
             return
         selection, marked = self.take_selection(), self.marked()
         if marked:
-            self._note_marked(operator, marked)
+            self._note_marked(actions, marked)
             return
         about = None if selection is None else selection.collection_id or selection.intent_id
         if selection is None or about is None:
@@ -311,7 +311,7 @@ class PaymentScreen(ConsoleScreen):
                 drafts[about] = note  # until it is kept
 
                 def add() -> ActionResult:
-                    result = operator.add_note(about, note, mode=mode)
+                    result = actions.add_note(about, note, mode=mode)
                     drafts.pop(about, None)
                     return result
 
@@ -319,7 +319,7 @@ class PaymentScreen(ConsoleScreen):
 
         self.app.push_screen(NoteScreen((selection.name, PLAIN), drafts.get(about)), keep)
 
-    def _note_marked(self, operator: "OperatorActions", marked: Sequence[Selection]) -> None:
+    def _note_marked(self, actions: "StoreActions", marked: Sequence[Selection]) -> None:
         """Write one note on every marked payment."""
         mode = self.context.mode
         about = {one.collection_id or one.intent_id: one for one in marked}
@@ -333,7 +333,7 @@ class PaymentScreen(ConsoleScreen):
                 self.run_together(
                     "noted",
                     tuple(about.values()),
-                    lambda one: operator.add_note(
+                    lambda one: actions.add_note(
                         one.collection_id or one.intent_id or "", note, mode=mode
                     ),
                     name=lambda one: one.name,
@@ -345,8 +345,8 @@ class PaymentScreen(ConsoleScreen):
 
     def action_reveal(self) -> None:
         """Show a whole phone number for a while."""
-        operator = self.context.operator
-        if operator is None:
+        actions = self.context.actions
+        if actions is None:
             self.say(self.context.action_disabled_reason)
             return
         selection = self.take_selection()
@@ -356,7 +356,7 @@ class PaymentScreen(ConsoleScreen):
         collection_id, mode, name = selection.collection_id, self.context.mode, selection.name
         self.post_message(
             ActionRequested(
-                "revealing", lambda: operator.reveal_phone(collection_id, mode, name=name)
+                "revealing", lambda: actions.reveal_phone(collection_id, mode, name=name)
             )
         )
 

@@ -70,12 +70,12 @@ def resending(rows: Sequence[DeliveryRecord], context: AppContext) -> ResendPlan
 
     Without a dashboard of the sender the service is asked for the payments whose event never came.
     """
-    operator, queries = context.operator, context.queries
-    if operator is None:
+    actions, queries = context.actions, context.queries
+    if actions is None:
         return context.action_disabled_reason
     if not rows:
         return "the cursor points at no arrival"
-    no_resend = operator.resend_disabled_reason()
+    no_resend = actions.resend_disabled_reason()
     ask = None if queries is None or context.query_disabled_reason else queries.ask_collection
     once, left_out = _once(rows, sendable=not no_resend)
     if no_resend and (ask is None or not once):
@@ -86,7 +86,7 @@ def resending(rows: Sequence[DeliveryRecord], context: AppContext) -> ResendPlan
     def send(row: DeliveryRecord) -> ActionResult:
         result = ActionResult("the service has no resend", ActionOutcome.NOTHING_TO_DO)
         if not no_resend:
-            result = operator.resend(row)
+            result = actions.resend(row)
         is_unknown = result.outcome is ActionOutcome.NOTHING_TO_DO
         if ask is None or not is_unknown or not isinstance(row, MissingEventRow):
             return result

@@ -273,8 +273,8 @@ class HealthScreen(ConsoleScreen):
 
     def action_acknowledge(self) -> None:
         """Say that one looks after what the cursor stands on; audited."""
-        operator, target = self.context.operator, self.target
-        if operator is None:
+        actions, target = self.context.actions, self.target
+        if actions is None:
             self.say(self.context.action_disabled_reason)
             return
         if target is None or not target.alarm:
@@ -298,9 +298,7 @@ class HealthScreen(ConsoleScreen):
                 self.post_message(
                     ActionRequested(
                         "acknowledging",
-                        lambda: operator.acknowledge(
-                            alarm, name=name, why=note.text, before=before
-                        ),
+                        lambda: actions.acknowledge(alarm, name=name, why=note.text, before=before),
                     )
                 )
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from kusanya.store.records import IntentRow
 from kusanya_console.actions.messages import ActionRequested
-from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.results import ActionResult
+from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.intents.cards import (
     REPLAY_WARNING,
     UNSEEN,
@@ -28,36 +28,36 @@ class IntentActions(TableScreen[IntentRow]):
     """A list of creations on which a person acts, each confirmed by itself."""
 
     def _may_act(
-        self, disabled_reason: Callable[[OperatorActions, IntentRow], str]
-    ) -> tuple[OperatorActions, IntentRow] | None:
+        self, disabled_reason: Callable[[StoreActions, IntentRow], str]
+    ) -> tuple[StoreActions, IntentRow] | None:
         """Return what to act with and on, or say why nothing happens."""
-        operator, row = self.context.operator, self.table.row
-        if operator is None or row is None:
+        actions, row = self.context.actions, self.table.row
+        if actions is None or row is None:
             self.say(
                 self.context.action_disabled_reason
-                if operator is None
+                if actions is None
                 else "the cursor points at no intent"
             )
             return None
-        why = disabled_reason(operator, row)
+        why = disabled_reason(actions, row)
         if why:
             self.say(why)
             return None
-        return operator, row
+        return actions, row
 
     def action_replay(self) -> None:
         """Confirm and send the intent under the cursor again, or say why that cannot be."""
         if self.table.marked:
             self.say(translate(_ONE_BY_ONE, key=self.context.key("view.back")))
             return
-        may = self._may_act(lambda operator, row: operator.replay_disabled_reason(row))
+        may = self._may_act(lambda actions, row: actions.replay_disabled_reason(row))
         if may is None:
             return
-        operator, row = may
+        actions, row = may
 
         def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
             if confirmed:
-                self.post_message(ActionRequested("replaying", lambda: operator.replay(row)))
+                self.post_message(ActionRequested("replaying", lambda: actions.replay(row)))
 
         facts = replay_facts(row, self.context.look)
         dialog = ConfirmScreen("Replay this creation", facts, mode=row.mode, warning=REPLAY_WARNING)
@@ -65,28 +65,28 @@ class IntentActions(TableScreen[IntentRow]):
 
     def action_decide(self) -> None:
         """Ask what became of the intent under the cursor, or say why it cannot be decided."""
-        may = self._may_act(lambda operator, row: operator.decision_disabled_reason(row))
+        may = self._may_act(lambda actions, row: actions.decision_disabled_reason(row))
         if may is None:
             return
-        operator, row = may
+        actions, row = may
 
         def compare(decided: DecisionInput | None) -> None:
             if decided is not None:
-                self.fetch("decision", lambda: check_decision(operator, row, decided))
+                self.fetch("decision", lambda: check_decision(actions, row, decided))
 
         facts = decision_facts(row, self.context.look)
         self.app.push_screen(DecideScreen(facts, mode=row.mode), compare)
 
     def confirm_decision(self, found: DecisionCheck) -> None:
         """Name both sides and let a person cancel or decide; say why where it is refused."""
-        operator = self.context.operator
-        if operator is None:
+        actions = self.context.actions
+        if actions is None:
             return
         row, said, candidate = found.intent, found.said, found.candidate
         unseen = candidate is not None and candidate.seen is None
 
         def decide() -> ActionResult:
-            return operator.decide(
+            return actions.decide(
                 row, collection_id=said.collection_id, why=said.why, unseen=unseen
             )
 

@@ -14,7 +14,7 @@ from kusanya.intents import Candidate
 from kusanya.store import Store
 from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.wire import Mode
-from kusanya_console.actions.operator import OperatorActions
+from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.intents.decide import DecisionInput
 
 _UNKNOWN_LISTED: Final = 200
@@ -52,12 +52,12 @@ class DecisionCheck(msgspec.Struct, frozen=True, kw_only=True):
     refused: bool = False
 
 
-def check_decision(operator: OperatorActions, row: IntentRow, said: DecisionInput) -> DecisionCheck:
+def check_decision(actions: StoreActions, row: IntentRow, said: DecisionInput) -> DecisionCheck:
     """Compare the collection that is named with the intent; raises StoreError."""
     if said.collection_id is None:
         return DecisionCheck(intent=row, said=said)
     try:
-        candidate = operator.examine(row, said.collection_id)
+        candidate = actions.examine(row, said.collection_id)
     except IntentError:
         return DecisionCheck(intent=row, said=said, refused=True)
     return DecisionCheck(intent=row, said=said, candidate=candidate)

@@ -178,8 +178,8 @@ class ListScreen(ListView[R]):
 
     def action_save_view(self) -> None:
         """Save the filter under a name, for everybody who works on the store."""
-        operator, of, text = self.context.operator, self.NAME, describe(self.filter)
-        if operator is None:
+        actions, of, text = self.context.actions, self.NAME, describe(self.filter)
+        if actions is None:
             self.say(self.context.action_disabled_reason)
         elif not self.filter:
             self.say("there is no filter to save: / narrows the list first")
@@ -188,7 +188,7 @@ class ListScreen(ListView[R]):
             def save(name: str | None) -> None:
                 if name:
                     self.post_message(
-                        ActionRequested("saving", lambda: operator.save_view(of, name, text))
+                        ActionRequested("saving", lambda: actions.save_view(of, name, text))
                     )
 
             self.app.push_screen(ViewNameScreen((format_text(text, 60), ACCENT)), save)
@@ -204,12 +204,12 @@ class ListScreen(ListView[R]):
 
     def delete_view(self, view: SavedView) -> None:
         """Delete a saved view for everybody."""
-        operator = self.context.operator
-        if operator is None:
+        actions = self.context.actions
+        if actions is None:
             self.say(self.context.action_disabled_reason)
             return
         self.post_message(
-            ActionRequested("deleting", lambda: operator.delete_view(view.of, view.name))
+            ActionRequested("deleting", lambda: actions.delete_view(view.of, view.name))
         )
 
     def _leave_box(self) -> None:

@@ -337,15 +337,15 @@ class LookupScreen(TableScreen[LookupRecord]):
 
     def action_keep_receipt(self) -> None:
         """Keep the receipt of the pasted message with the one payment that it fits."""
-        operator, mode = self.context.operator, self.context.mode
+        actions, mode = self.context.actions, self.context.mode
         kept = [message for message in self._found.messages if message.keeps_receipt]
         if not kept:
             self.say("paste a message that fits one payment alone; then K keeps its receipt")
-        elif operator is None:
+        elif actions is None:
             self.say(self.context.action_disabled_reason)
         else:
             self.post_message(
-                ActionRequested("keeping the receipt", lambda: operator.keep_receipts(kept, mode))
+                ActionRequested("keeping the receipt", lambda: actions.keep_receipts(kept, mode))
             )
 
     def exact(self) -> Callable[[], tuple[str, str]] | None:

@@ -92,7 +92,7 @@ def _of_role(
 ) -> dict[str, Any]:
     """Return what asks and acts in the person's name, as far as the role goes."""
     from kusanya.profiles import load
-    from kusanya_console.actions.factory import client_for, operator_for, queries_for
+    from kusanya_console.actions.factory import actions_for, client_for, queries_for
 
     found: dict[str, Any] = {}
     profile = msgspec.structs.replace(
@@ -102,7 +102,7 @@ def _of_role(
     if client is not None:
         found["queries"] = queries_for(store, client, clock)
     if role.includes(Role.ACT):
-        found["operator"] = operator_for(profile, store, clock, client, stack, role=role)
+        found["actions"] = actions_for(profile, store, clock, client, stack, role=role)
     return found
 
 

@@ -1,4 +1,4 @@
-"""A shop loses its disk: what an operator types, from the backup to the next order."""
+"""A shop loses its disk: what a person types, from the backup to the next order."""
 
 from collections.abc import Callable
 from pathlib import Path

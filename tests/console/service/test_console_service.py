@@ -138,8 +138,8 @@ async def test_a_live_key_or_none_creates_nothing_on_a_scripted_phone(  # noqa: 
 ) -> None:  # fmt: skip
     with Client(service.live_key, base_url=service.base_url, clock=clock) as live:
         for given, why in ((live, "phones are scripted in TEST MODE only"), (None, "no API key")):
-            operator = ServiceAdmin(store, dashboard, actor="asha", profile="main", client=given)
-            app = context(service_admin=operator)
+            admin = ServiceAdmin(store, dashboard, actor="asha", profile="main", client=given)
+            app = context(service_admin=admin)
             async with app.run_test(size=SIZE) as pilot:
                 await at_rest(pilot)
                 await press(pilot, at_rest, "6", "right_square_bracket", "enter")

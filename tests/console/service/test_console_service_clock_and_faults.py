@@ -50,8 +50,8 @@ async def test_a_clock_that_runs_by_itself_is_not_moved(
         running_service(Options(data=tmp_path / "service", clock="60x", seed=1)) as running,
         DashboardClient(running.dashboard_url, Secret(running.dashboard_token)) as dashboard,
     ):
-        operator = ServiceAdmin(store, dashboard, actor="asha", profile="main")
-        app = console(mode=Mode.TEST, service=ServiceReader(dashboard), service_admin=operator)
+        admin = ServiceAdmin(store, dashboard, actor="asha", profile="main")
+        app = console(mode=Mode.TEST, service=ServiceReader(dashboard), service_admin=admin)
         async with app.run_test(size=SIZE) as pilot:
             await at_rest(pilot)
             await press(pilot, at_rest, "6")

@@ -160,9 +160,9 @@ def _show(
     """Show the console on a profile until it is left; return the profile to go on with, if any."""
     from kusanya.profiles import has_bell, profile_names
     from kusanya_console.actions.factory import (
+        actions_for,
         client_for,
         open_store,
-        operator_for,
         queries_for,
     )
     from kusanya_console.application.app import ConsoleApp
@@ -183,7 +183,7 @@ def _show(
             payees=chosen.payees,
             bell=has_bell(),
             queries=None if client is None else queries_for(opened, client, clock),
-            operator=operator_for(chosen, opened, clock, client, stack) if allow_writes else None,
+            actions=actions_for(chosen, opened, clock, client, stack) if allow_writes else None,
             **embedded_for(chosen, opened, client, stack, allow_writes=allow_writes),
         )
         apply_settings(app)

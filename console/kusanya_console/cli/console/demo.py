@@ -101,7 +101,7 @@ def demo_traffic(
 def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> None:
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
-    from kusanya_console.actions.factory import client_for, operator_for
+    from kusanya_console.actions.factory import actions_for, client_for
     from kusanya_console.actions.queries import ServiceQueries
     from kusanya_console.application.app import ConsoleApp
     from kusanya_console.cli.console.service import embedded_for
@@ -120,7 +120,7 @@ def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> No
             ascii=ascii_only,
             virtual=stage.clock_url != "real",
             queries=None if client is None else ServiceQueries(store, client, clock=clock),
-            operator=operator_for(profile, store, clock, client, stack) if allow_writes else None,
+            actions=actions_for(profile, store, clock, client, stack) if allow_writes else None,
             **embedded_for(profile, store, client, stack, allow_writes=allow_writes),
         )
         apply_settings(app)

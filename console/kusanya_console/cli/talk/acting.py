@@ -6,9 +6,9 @@ from kusanya.alarms.acknowledgements import acknowledgements
 from kusanya.alarms.alarm import Alarm
 from kusanya.store.records import CollectionRow, DeliveryRow, IntentRow, Note
 from kusanya.text import safe
-from kusanya_console.actions.operator import OperatorActions
 from kusanya_console.actions.queries import ServiceQueries
 from kusanya_console.actions.results import ActionResult
+from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.cli.talk import lines
 from kusanya_console.cli.talk.conversation import (
     Conversation,
@@ -35,20 +35,20 @@ def catch_up(talk: Conversation, _rest: str) -> Iterator[str]:
 
 def note(talk: Conversation, rest: str) -> Iterator[str]:
     """Keep a note on a collection or a creation."""
-    operator = _operator(talk)
+    actions = _actions(talk)
     word, _, text = rest.partition(" ")
     item = talk.item(word)
     if not isinstance(item, CollectionRow | IntentRow) or not text.strip():
         raise Unanswerable("a note is: note N what you want to remember")
-    yield from result_lines(operator.add_note(item.id, Note(text.strip()), mode=item.mode))
+    yield from result_lines(actions.add_note(item.id, Note(text.strip()), mode=item.mode))
 
 
 def replay(talk: Conversation, rest: str) -> Iterator[str]:
     """Send a creation again, with its key and its bytes, after a yes."""
-    operator, item = _operator(talk), talk.item(rest)
+    actions, item = _actions(talk), talk.item(rest)
     if not isinstance(item, IntentRow):
         raise Unanswerable("only a creation is replayed: say intents, then replay N")
-    why = operator.replay_disabled_reason(item)
+    why = actions.replay_disabled_reason(item)
     if why:
         raise Unanswerable(why)
     yield from _ask(
@@ -59,28 +59,28 @@ def replay(talk: Conversation, rest: str) -> Iterator[str]:
             what=lines.intent_line(item, now=talk.now),
             mode=item.mode.value,
         ),
-        lambda: operator.replay(item),
+        lambda: actions.replay(item),
     )
 
 
 def resend(talk: Conversation, rest: str) -> Iterator[str]:
     """Let the sender deliver an event once more, after a yes."""
-    operator, item = _operator(talk), talk.item(rest)
+    actions, item = _actions(talk), talk.item(rest)
     if not isinstance(item, DeliveryRow):
         raise Unanswerable("only a delivery is sent again: say deliveries, then resend N")
-    why = operator.resend_disabled_reason()
+    why = actions.resend_disabled_reason()
     if why:
         raise Unanswerable(why)
     asked = translate(
         "resend {what}? Say yes to do it, anything else leaves it.",
         what=lines.delivery_line(item, now=talk.now),
     )
-    yield from _ask(talk, asked, lambda: operator.resend(item))
+    yield from _ask(talk, asked, lambda: actions.resend(item))
 
 
 def acknowledge(talk: Conversation, rest: str) -> Iterator[str]:
     """Say that you look after an alarm, and why."""
-    operator = _operator(talk)
+    actions = _actions(talk)
     word, _, why = rest.partition(" ")
     item = talk.item(word)
     if not isinstance(item, Alarm) or not item.id or not why.strip():
@@ -93,7 +93,7 @@ def acknowledge(talk: Conversation, rest: str) -> Iterator[str]:
     yield from _ask(
         talk,
         translate("acknowledge {what}? Say yes to do it, anything else leaves it.", what=what),
-        lambda: operator.acknowledge(item.id, name=item.name, why=why.strip(), before=before),
+        lambda: actions.acknowledge(item.id, name=item.name, why=why.strip(), before=before),
     )
 
 
@@ -104,10 +104,10 @@ def _queries(talk: Conversation) -> ServiceQueries:
     return talk.context.queries
 
 
-def _operator(talk: Conversation) -> OperatorActions:
-    if talk.context.operator is None:
+def _actions(talk: Conversation) -> StoreActions:
+    if talk.context.actions is None:
         raise Unanswerable(talk.context.action_disabled_reason)
-    return talk.context.operator
+    return talk.context.actions
 
 
 def _ask(talk: Conversation, sentence: str, run: Callable[[], ActionResult]) -> Iterator[str]:

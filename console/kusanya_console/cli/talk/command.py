@@ -58,9 +58,9 @@ def talk(
     from kusanya.service_clock import parse_clock
     from kusanya_console.actions.context import AppContext
     from kusanya_console.actions.factory import (
+        actions_for,
         client_for,
         open_store,
-        operator_for,
         queries_for,
     )
     from kusanya_console.cli.console.command import migrate_first
@@ -89,7 +89,7 @@ def talk(
             home=chosen.mode,
             payees=chosen.payees,
             queries=None if client is None else queries_for(opened, client, time),
-            operator=operator_for(chosen, opened, time, client, stack) if allow_writes else None,
+            actions=actions_for(chosen, opened, time, client, stack) if allow_writes else None,
         )
         asked: SimpleQueue[str | None] = SimpleQueue()
         if not no_input:

@@ -93,7 +93,7 @@ class Conversation:
     def greet(self) -> Iterator[str]:
         """Yield what is said first."""
         said = "kusanya, {mode} mode. Say help, or quit."
-        if self.context.operator is None:
+        if self.context.actions is None:
             said = "kusanya, {mode} mode, read-only. Say help, or quit."
         yield translate(said, mode=self.context.mode.value)
         yield from self.tick()

@@ -40,7 +40,7 @@ NO_RESEND: Final = (
 )
 
 
-class OperatorActions:
+class StoreActions:
     """Acts of one person on one store; store, client and dashboard stay the caller's.
 
     `actor` is what the person is called here; the audit names whom the store knows. Without
