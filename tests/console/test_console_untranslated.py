@@ -34,8 +34,8 @@ from kusanya_console.ui import language
 
 _WORD = re.compile(r"\b[a-z]{4,}\b(?!…)")
 """A whole word; one that is cut is met where there is room."""
-TO_CUSTOMERS = ("wording.py", "failure_codes.py")
-"""Sentences that are said in both languages, whatever the console's is."""
+TO_CUSTOMERS = ("wording.py", "failure_codes.py", "channels.py")
+"""Sentences that are said in both languages, whatever the console's is, and names of networks."""
 OUTSIDE = {
     # the service's words, as they came: statuses, types, headers, names of endpoints
     "balance", "billing", "connection", "created", "example", "full", "hold", "hooks", "live",
