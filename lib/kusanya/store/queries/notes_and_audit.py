@@ -45,7 +45,7 @@ class Notes(StorePart):
 
     def add(self, subject: str, written: Note, *, author: str, mode: Mode) -> NoteRow:
         """Make a note on the collection or intent `subject` durable and return it."""
-        fields = {
+        fields: dict[str, Any] = {
             name: clean(value) if isinstance(value, str) else value
             for name, value in msgspec.structs.asdict(written).items()
         }
