@@ -37,9 +37,9 @@ def flat(app: ConsoleApp) -> str:
 def customers_message(store: Store, *, more: int = 0) -> str:
     """Return what the operator wrote to the customer of INV-482003, or `more` shillings of it."""
     [row] = store.collections.by_reference(Mode.LIVE, "INV-482003")
-    sender = {channel: name for name, channel in CHANNELS.items()}[row.channel]
+    issuer = {channel: name for name, channel in CHANNELS.items()}[row.channel]
     return message(
-        sender,
+        issuer,
         Language.SWAHILI,
         amount=row.amount + more,
         at=row.completed_at or row.created_at,
