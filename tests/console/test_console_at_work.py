@@ -50,7 +50,7 @@ async def test_the_cursor_stays_on_its_record_while_the_list_moves(
         await pilot.press("f")
         await at_rest(pilot)
         assert table(app).follow
-        assert table(app).window.rows[0].reference == "INV-484039"
+        assert table(app).excerpt.rows[0].reference == "INV-484039"
 
 
 async def test_an_untouched_list_shows_the_card_of_the_newest(
@@ -175,7 +175,7 @@ async def test_paging_down_shows_every_record_once_and_in_order(
             table(app).move(1)
             if step % 40 == 0:
                 await at_rest(pilot)
-        assert len(table(app).window.rows) <= 1000
+        assert len(table(app).excerpt.rows) <= 1000
     assert seen == [f"INV-{482_000 + n}" for n in range(1300)]
 
 
@@ -188,7 +188,7 @@ async def test_a_record_that_belongs_between_two_others_appears_there(
         await pilot.press("j")
         seed.answered(seed.collection(2, at=clock.now() - timedelta(seconds=2)))
         await ticked(pilot, at_rest)
-        listed = [row.reference for row in table(app).window.rows]
+        listed = [row.reference for row in table(app).excerpt.rows]
         assert listed == ["INV-482001", "INV-482002", "INV-482003"]
         assert reference(app) == "INV-482003"
 
@@ -204,7 +204,7 @@ async def test_what_is_not_well_is_found_however_far_away(
         assert reference(app) == "INV-FAR"
         await pilot.press("exclamation_mark")
         await at_rest(pilot)
-        assert [row.reference for row in table(app).window.rows] == ["INV-FAR"]
+        assert [row.reference for row in table(app).excerpt.rows] == ["INV-FAR"]
         assert reference(app) == "INV-FAR"
 
 
@@ -215,7 +215,7 @@ async def test_the_two_modes_never_mix(
     seed.life(2, at=clock.now(), mode=Mode.TEST)
     async with opened(mode=Mode.TEST) as (app, pilot):
         assert "TEST MODE" in lines(app)[0]
-        assert [row.mode for row in table(app).window.rows] == [Mode.TEST]
+        assert [row.mode for row in table(app).excerpt.rows] == [Mode.TEST]
         await pilot.press("3", *"INV-482001")
         await at_rest(pilot)
         assert "nothing in TEST MODE, 1 match in LIVE MODE" in "\n".join(lines(app))
@@ -423,7 +423,7 @@ async def test_a_held_key_fetches_one_story_when_the_cursor_rests(
         await pilot.pause()
         screen = app.console_screen
         assert screen is not None
-        while not table(app).window.rows:
+        while not table(app).excerpt.rows:
             await pilot.pause()
         while "story" not in screen._asked:
             # The cursor may come to rest after the clock was moved: move it until it has.

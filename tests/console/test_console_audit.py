@@ -151,7 +151,7 @@ async def test_a_new_act_appears_at_the_top_and_the_list_is_exported(
         store.audit.add(actor="x", act="replay", subject="int_00000002", detail="", outcome="done")
         await ticked(pilot, at_rest)
         assert isinstance(app.screen, AuditScreen)
-        first = app.screen.table.window.rows[0]
+        first = app.screen.table.excerpt.rows[0]
         assert (first.row.act, first.subject and first.subject.reference) == (
             "replay",
             "INV-431002",

@@ -93,12 +93,12 @@ async def test_a_click_on_a_heading_sorts_and_once_more_turns_round(
         await press(pilot, at_rest, "j", "j")
         pointed = listing(app).table.cursor
         await click_heading(pilot, at_rest, "amount")
-        amounts = [row.amount for row in listing(app).table.window.rows]
+        amounts = [row.amount for row in listing(app).table.excerpt.rows]
         assert amounts == sorted(amounts, reverse=True)
         assert "TZS▼" in lines(app)[listing(app).table.region.y].replace(" ", "")
         assert listing(app).table.cursor == pointed, "the cursor stays on its record"
         await click_heading(pilot, at_rest, "amount")
-        assert [row.amount for row in listing(app).table.window.rows] == sorted(amounts)
+        assert [row.amount for row in listing(app).table.excerpt.rows] == sorted(amounts)
         assert "smallest first" in shown(app)
         await press(pilot, at_rest, "O")
         assert "largest first" in shown(app), "the key turns it as the click does"
@@ -113,12 +113,12 @@ async def test_the_oldest_stand_on_top_of_a_turned_list_on_every_screen(
 ) -> None:
     seed.busy(30)
     async with opened("O") as (app, pilot):
-        at = [row.created_at for row in listing(app).table.window.rows]
+        at = [row.created_at for row in listing(app).table.excerpt.rows]
         assert at == sorted(at)
         assert "oldest first" in shown(app)
         await press(pilot, at_rest, "2")
         await click_heading(pilot, at_rest, "arrived")
-        arrived = [row.arrived_at for row in listing(app).table.window.rows]
+        arrived = [row.arrived_at for row in listing(app).table.excerpt.rows]
         assert arrived == sorted(arrived)
         assert len(arrived) > 10
 
@@ -148,10 +148,10 @@ async def test_a_list_with_an_order_of_its_own_says_so(
     seed.intents()
     keys = [screen, *"INV-4820", "enter"] if screen == "3" else [screen]
     async with opened(*keys) as (app, pilot):
-        before = [row.id for row in app.console_screen.table.window.rows]  # type: ignore[union-attr]
+        before = [row.id for row in app.console_screen.table.excerpt.rows]  # type: ignore[union-attr]
         await click_heading(pilot, at_rest, "amount")
         assert "this list keeps its order" in shown(app)
-        assert [row.id for row in app.console_screen.table.window.rows] == before  # type: ignore[union-attr]
+        assert [row.id for row in app.console_screen.table.excerpt.rows] == before  # type: ignore[union-attr]
 
 
 @pytest.mark.anyio

@@ -59,10 +59,10 @@ def test_missing_events_stand_among_the_arrivals_at_the_time_they_were_learned(
         seed.life(n * 10, at=now - timedelta(minutes=10 - n))
     early = missed(seed, 901, at=now - timedelta(minutes=7, seconds=30))
     late = missed(seed, 902, at=now - timedelta(seconds=1))
-    window = pages.newest()
-    kinds = ["missing" if isinstance(row, MissingEventRow) else "arrival" for row in window.rows]
+    excerpt = pages.newest()
+    kinds = ["missing" if isinstance(row, MissingEventRow) else "arrival" for row in excerpt.rows]
     assert kinds == ["missing", *["arrival"] * 3, "missing", *["arrival"] * 3]
-    assert [row.collection_id for row in window.rows if isinstance(row, MissingEventRow)] == [
+    assert [row.collection_id for row in excerpt.rows if isinstance(row, MissingEventRow)] == [
         late.id, early.id,
     ]  # fmt: skip
 
@@ -109,7 +109,7 @@ def test_paging_over_the_merged_list_shows_every_row_once_in_both_directions(
         assert up == ids[:-1]
 
 
-def test_a_window_around_a_missing_event_holds_it(
+def test_an_excerpt_around_a_missing_event_holds_it(
     pages: ListPages[DeliveryRecord], seed: Any, clock: ManualClock
 ) -> None:
     now = clock.now()
@@ -128,12 +128,12 @@ def test_an_event_that_comes_later_marks_the_line_and_takes_it_out_of_the_list(
 ) -> None:
     now = clock.now()
     done = missed(seed, 901, at=now)
-    window = pages.newest()
-    [row] = window.rows
+    excerpt = pages.newest()
+    [row] = excerpt.rows
     assert isinstance(row, MissingEventRow)
-    assert pages.refreshed(window, [row.id]).rows == (row,)
+    assert pages.refreshed(excerpt, [row.id]).rows == (row,)
     seed.delivered(seed.event(done, at=now), at=now + timedelta(seconds=5))
-    [marked] = pages.refreshed(window, [row.id]).rows
+    [marked] = pages.refreshed(excerpt, [row.id]).rows
     assert marked.verdict.value == "came since"
     assert [type(one).__name__ for one in pages.newest().rows] == ["DeliveryRow"]
 
@@ -143,9 +143,9 @@ def test_a_missing_event_that_the_filter_hides_has_not_arrived(
 ) -> None:
     missed(seed, 901, at=clock.now() - timedelta(seconds=50), amount=7_000)
     context = AppContext(store=store, mode=Mode.LIVE, clock=clock)
-    window = DELIVERY_LIST.pages(context, parse("amount:7000"), SortOrder.CREATED).newest()
+    excerpt = DELIVERY_LIST.pages(context, parse("amount:7000"), SortOrder.CREATED).newest()
     other = DELIVERY_LIST.pages(context, parse("amount:8000"), SortOrder.CREATED)
-    assert other.refreshed(window, [row.id for row in window.rows]) == window
+    assert other.refreshed(excerpt, [row.id for row in excerpt.rows]) == excerpt
 
 
 def test_a_phone_in_a_body_is_masked_and_a_broken_body_is_redacted() -> None:
@@ -167,7 +167,7 @@ async def test_the_oldest_delivery_is_one_key_away(
     async with opened(size=WIDE) as (app, pilot):
         await press(pilot, at_rest, "2", "G")
         assert app.return_code is None
-        assert app.screen.table.row.id == app.screen.table.window.rows[-1].id  # type: ignore[attr-defined]
+        assert app.screen.table.row.id == app.screen.table.excerpt.rows[-1].id  # type: ignore[attr-defined]
         await press(pilot, at_rest, "g", "j", "n", "N", "exclamation_mark")
         assert app.return_code is None
 
@@ -269,10 +269,10 @@ def test_more_missing_events_than_a_page_are_all_counted_and_listed(
     with seed.together():
         for n in range(501):
             missed(seed, n, at=clock.now() - timedelta(seconds=n))
-    window = pages.newest()
-    while window.has_older:
-        window = pages.older(window)
-    assert len({row.id for row in window.rows}) == 501
+    excerpt = pages.newest()
+    while excerpt.has_older:
+        excerpt = pages.older(excerpt)
+    assert len({row.id for row in excerpt.rows}) == 501
     hour = clock.now().replace(minute=0, second=0)
     until = hour + timedelta(hours=1)
     assert store.deliveries.count_missing(Mode.LIVE, since=hour, until=until) == 501
@@ -316,7 +316,7 @@ async def test_the_filter_finds_missing_events_by_their_verdict(
     missed(seed, 990, at=clock.now() - timedelta(minutes=2), reference="INV-990")
     async with opened(size=WIDE) as (app, pilot):
         await press(pilot, at_rest, "2", "slash", *"verdict:missing", "enter")
-        rows = app.screen.table.window.rows  # type: ignore[attr-defined] # the list
+        rows = app.screen.table.excerpt.rows  # type: ignore[attr-defined] # the list
         assert [row.reference for row in rows] == ["INV-990"]
 
 

@@ -54,7 +54,7 @@ async def test_the_cursor_moves_by_records_and_by_pages(opened: OpenConsole, see
     seed.busy(60)
     async with opened(size=SIZE) as (app, pilot):
         table = listing(app).table
-        rows = [row.id for row in table.window.rows]
+        rows = [row.id for row in table.excerpt.rows]
         lines = table.lines
         for keys, place in (
             (["j"], 1), (["down"], 2), (["k"], 1), (["up"], 0), (["pagedown"], lines - 1),
@@ -74,13 +74,13 @@ async def test_the_next_order_keeps_the_cursor_on_its_record(
         pointed = screen.table.cursor
         await pilot.press("o")
         await at_rest(pilot)
-        finals = [row.final_seen_at for row in screen.table.window.rows]
+        finals = [row.final_seen_at for row in screen.table.excerpt.rows]
         assert finals == sorted(finals, reverse=True), "and none that is not final"
         assert "latest final first" in shown(app)
         assert screen.table.cursor == pointed
         await pilot.press("o")
         await at_rest(pilot)
-        amounts = [row.amount for row in screen.table.window.rows]
+        amounts = [row.amount for row in screen.table.excerpt.rows]
         assert amounts == sorted(amounts, reverse=True)
         assert "largest first" in shown(app)
         assert screen.table.cursor == pointed
@@ -102,8 +102,8 @@ async def test_news_in_another_order_appear_in_their_place(
         seed.answered(seed.collection(5001, at=clock.now(), amount=1))
         app.tick()
         await at_rest(pilot)
-        assert screen.table.window.rows[0].amount == 900_000
-        assert screen.table.window.rows[-1].amount == 1
+        assert screen.table.excerpt.rows[0].amount == 900_000
+        assert screen.table.excerpt.rows[-1].amount == 1
 
 
 async def test_only_what_is_not_well_is_shown_until_the_key_is_pressed_again(
@@ -112,15 +112,15 @@ async def test_only_what_is_not_well_is_shown_until_the_key_is_pressed_again(
     seed.busy(20)
     async with opened(size=SIZE) as (app, pilot):
         table = listing(app).table
-        everything = len(table.window.rows)
+        everything = len(table.excerpt.rows)
         await pilot.press("exclamation_mark")
         await at_rest(pilot)
-        found = {row.status for row in table.window.rows}
+        found = {row.status for row in table.excerpt.rows}
         assert found == {"failed", "expired", "on_hold", "contradiction"}
         assert "filter !" in shown(app)
         await pilot.press("exclamation_mark")
         await at_rest(pilot)
-        assert len(table.window.rows) == everything
+        assert len(table.excerpt.rows) == everything
 
 
 def hurried(context: AppContext, query: Filter, order: SortOrder) -> ListPages[CollectionRow]:
@@ -143,11 +143,11 @@ async def test_a_search_that_ran_out_of_time_goes_on_when_asked(
         screen.definition = replace(screen.definition, pages=hurried)
         await pilot.press("slash", *"fee:1", "enter")
         await at_rest(pilot)
-        assert [row.reference for row in screen.table.window.rows] == ["INV-482001"]
+        assert [row.reference for row in screen.table.excerpt.rows] == ["INV-482001"]
         assert "searched back to 15:15:48, > goes on" in shown(app)
         await pilot.press("greater_than_sign")
         await at_rest(pilot)
-        found = [row.reference for row in screen.table.window.rows]
+        found = [row.reference for row in screen.table.excerpt.rows]
         assert found == ["INV-482001", "INV-482601", "INV-482700"]
         assert "> goes on" not in shown(app)
 
@@ -304,7 +304,7 @@ async def test_the_rail_shows_the_place_in_time_and_a_click_goes_there(
         await at_rest(pilot)
         assert rail.thumb is not None
         assert rail.thumb > 3
-        newest = screen.table.window.rows[0].created_at
+        newest = screen.table.excerpt.rows[0].created_at
         await pilot.click(TimeRail, offset=(0, rail.size.height // 2))
         await at_rest(pilot)
         row = screen.table.row

@@ -48,7 +48,7 @@ async def test_the_rows_of_the_filter_are_written_and_the_screen_says_where(
     async with opened(folder=tmp_path) as (app, pilot):
         await pilot.press("slash", *"failed", "enter")
         await at_rest(pilot)
-        listed = [row.id for row in app.console_screen.table.window.rows]  # type: ignore[union-attr] # a list
+        listed = [row.id for row in app.console_screen.table.excerpt.rows]  # type: ignore[union-attr] # a list
         await pilot.press("ctrl+s", "enter")
         await at_rest(pilot)
         said = " ".join(shown(app).split())

@@ -135,15 +135,15 @@ def test_a_search_stops_when_its_time_is_up_and_goes_on_from_there(
         future.result()
     pages = COLLECTION_LIST.pages(context, parse("fee:1"), SortOrder.CREATED)
     pages._budget_s = 0
-    window = pages.newest()
-    assert window.rows == ()
-    assert not window.has_older, "the table asks for nothing by itself"
-    assert window.reached is not None
+    excerpt = pages.newest()
+    assert excerpt.rows == ()
+    assert not excerpt.has_older, "the table asks for nothing by itself"
+    assert excerpt.reached is not None
     steps = 0
-    while window.reached is not None:
-        window = pages.older(window)
+    while excerpt.reached is not None:
+        excerpt = pages.older(excerpt)
         steps += 1
-    assert [row.fee for row in window.rows] == [1]
+    assert [row.fee for row in excerpt.rows] == [1]
     assert steps == 2
 
 
@@ -156,7 +156,7 @@ async def test_typing_narrows_the_list_and_escape_clears_it_on_the_same_record(
         await pilot.press("slash", *"failed airtel", "enter")
         await at_rest(pilot)
         listed = table(app)
-        assert {(row.status, row.channel) for row in listed.window.rows} == {
+        assert {(row.status, row.channel) for row in listed.excerpt.rows} == {
             ("failed", "AIRTEL_TZ")
         }
         assert "filter status:failed channel:AIRTEL_TZ" in lines(app)[-2]
@@ -166,7 +166,7 @@ async def test_typing_narrows_the_list_and_escape_clears_it_on_the_same_record(
         await at_rest(pilot)
         assert "filter none" in lines(app)[-2]
         assert listed.cursor == pointed
-        assert len({row.status for row in listed.window.rows}) > 1
+        assert len({row.status for row in listed.excerpt.rows}) > 1
 
 
 @pytest.mark.anyio
@@ -180,7 +180,7 @@ async def test_a_word_that_cannot_be_read_is_named_and_the_last_good_filter_stay
         assert "amount takes whole numbers" in lines(app)[-2]
         assert app.screen.query_one("#filter", Input).has_focus
         listed = table(app)
-        assert {row.status for row in listed.window.rows} == {"failed"}
+        assert {row.status for row in listed.excerpt.rows} == {"failed"}
 
 
 @pytest.mark.anyio
@@ -207,9 +207,9 @@ async def test_a_narrowed_list_that_is_followed_takes_in_only_what_passes(
     async with opened() as (app, pilot):
         await pilot.press("slash", *"fee>=3000", "enter")
         await at_rest(pilot)
-        assert table(app).window.rows == ()
+        assert table(app).excerpt.rows == ()
         seed.answered(seed.collection(4000, at=clock.now(), fee=10))
         seed.answered(seed.collection(4001, at=clock.now(), fee=5_000))
         app.tick()
         await at_rest(pilot)
-        assert [row.fee for row in table(app).window.rows] == [5_000]
+        assert [row.fee for row in table(app).excerpt.rows] == [5_000]

@@ -93,7 +93,7 @@ async def test_enter_on_a_line_of_health_opens_the_rows_behind_it(  # noqa: PLR0
         assert isinstance(found, ListScreen)
         assert screen == found.NAME
         assert describe(found.filter) == narrowed
-        assert found.table.window.rows
+        assert found.table.excerpt.rows
         assert f"filter {narrowed}" in shown(app)
 
 
@@ -109,7 +109,7 @@ async def test_a_figure_counts_exactly_the_rows_that_enter_opens(
         await at_rest(pilot)
         screen = app.console_screen
         assert isinstance(screen, ListScreen)
-        assert len(screen.table.window.rows) == count
+        assert len(screen.table.excerpt.rows) == count
 
 
 async def test_enter_on_an_odd_payment_opens_its_story(

@@ -20,7 +20,7 @@ async def test_unknown_outcomes_come_first_and_the_shortest_window_leads(
         assert "? 3 unknown" in lines(app)[0]
         await pilot.press("5")
         await at_rest(pilot)
-        listed = [row.reference for row in table(app).window.rows]
+        listed = [row.reference for row in table(app).excerpt.rows]
         assert listed[:3] == ["INV-431001", "INV-431002", "INV-431003"]
         assert "unknown 3   next window closes in 1 h 36 min   window closed 1" in lines(app)[2]
 
@@ -85,7 +85,7 @@ async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_heade
         assert "1 left and nobody waits for their answer" in shown
         await pilot.press("5")
         await at_rest(pilot)
-        listed = [row.reference for row in table(app).window.rows]
+        listed = [row.reference for row in table(app).excerpt.rows]
         assert listed[2:5] == ["INV-431003", "INV-431061", "INV-431059"]
         assert "unknown 3   stalled 41" in lines(app)[2]
         await pilot.press("j", "j", "j", "j")

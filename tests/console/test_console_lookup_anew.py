@@ -35,7 +35,7 @@ async def test_a_new_search_puts_cursor_and_lines_at_its_first_match(
         assert screen.table.row.reference == "INV-482030"
         screen.look_for("0754000003")
         await at_rest(pilot)
-        rows = screen.table.window.rows
+        rows = screen.table.excerpt.rows
         assert (len(rows), screen.table.first, screen.table.cursor) == (40, 0, rows[0].id)
         assert rows[0].reference == "INV-482000"
         assert "40 collections in LIVE MODE, best match first; j k choose" in shown(app)
@@ -96,12 +96,12 @@ async def test_list_and_story_follow_a_payment_together(
         await pilot.press("j", "space")
         await at_rest(pilot)
         before = screen.table.cursor, set(screen.table.marked)
-        assert states(screen.table.window.rows) == ["created"] * 3
+        assert states(screen.table.excerpt.rows) == ["created"] * 3
         for succeed in finish:
             succeed()
         app.tick()
         await at_rest(pilot)
-        assert states(screen.table.window.rows) == ["succeeded"] * 3
+        assert states(screen.table.excerpt.rows) == ["succeeded"] * 3
         assert "○ created" not in shown(app).split("story")[0], "list and card say the same"
         assert (screen.table.cursor, set(screen.table.marked)) == before, "place and marks stay"
         assert states(screen.table.marked.values()) == ["succeeded"]

@@ -64,7 +64,7 @@ async def test_space_marks_the_foot_counts_and_escape_unmarks(
         assert marked(app) == []
         assert "filter status:failed" in shown(app), "one step back at a time"
         await press(pilot, at_rest, "asterisk")
-        assert len(marked(app)) == len(app.console_screen.table.window.rows)  # type: ignore[union-attr]
+        assert len(marked(app)) == len(app.console_screen.table.excerpt.rows)  # type: ignore[union-attr]
 
 
 @pytest.mark.anyio
@@ -217,7 +217,7 @@ async def test_intents_are_marked_copied_noted_and_exported(
         await press(pilot, at_rest, "enter", "escape", "escape")
         assert not app.console_screen.table.marked
         await press(pilot, at_rest, "asterisk")
-        assert len(app.console_screen.table.marked) == len(app.console_screen.table.window.rows)
+        assert len(app.console_screen.table.marked) == len(app.console_screen.table.excerpt.rows)
     for row in rows:
         about = row.collection_id or row.id
         assert store.notes.of(about, Mode.LIVE)[0].text == "called"

@@ -83,20 +83,20 @@ def test_windows_move_over_a_turned_list_of_many_pages(
             seed.answered(seed.collection(n, at=clock.now() - timedelta(seconds=n // 2)))
     turned = pages().turned()
     whole = ids(turned.page(limit=many).rows)
-    window = turned.newest()
-    assert ids(window.rows) == whole[:PAGE_ROWS]
-    while window.has_older:
-        window = turned.older(window)
-        assert ids(window.rows) == whole[whole.index(window.rows[0].id) :][: len(window.rows)]
-    assert ids(window.rows) == ids(turned.oldest().rows)[-len(window.rows) :] or (
-        ids(window.rows)[-PAGE_ROWS:] == ids(turned.oldest().rows)
+    excerpt = turned.newest()
+    assert ids(excerpt.rows) == whole[:PAGE_ROWS]
+    while excerpt.has_older:
+        excerpt = turned.older(excerpt)
+        assert ids(excerpt.rows) == whole[whole.index(excerpt.rows[0].id) :][: len(excerpt.rows)]
+    assert ids(excerpt.rows) == ids(turned.oldest().rows)[-len(excerpt.rows) :] or (
+        ids(excerpt.rows)[-PAGE_ROWS:] == ids(turned.oldest().rows)
     )
-    assert window.has_newer
-    while window.has_newer:
-        window = turned.newer(window)
-    assert window.rows[0].id == whole[0]
+    assert excerpt.has_newer
+    while excerpt.has_newer:
+        excerpt = turned.newer(excerpt)
+    assert excerpt.rows[0].id == whole[0]
     middle = whole[many // 2]
-    around = turned.around(turned.key(next(row for row in window.rows if row.id == middle)))
+    around = turned.around(turned.key(next(row for row in excerpt.rows if row.id == middle)))
     place = whole.index(around.rows[0].id)
     assert ids(around.rows) == whole[place : place + len(around.rows)]
     assert middle in ids(around.rows)[10:-10]
@@ -108,12 +108,12 @@ def test_what_comes_into_a_turned_window_stands_in_its_place_or_is_announced_bel
     for n in (1, 2, 4):
         seed.answered(seed.collection(n, at=clock.now() - timedelta(minutes=10 - n)))
     turned = pages().turned()
-    window = turned.newest()
-    assert not window.has_older
+    excerpt = turned.newest()
+    assert not excerpt.has_older
     for n in (3, 9):
         seed.answered(seed.collection(n, at=clock.now() - timedelta(minutes=10 - n)))
     news = [f"col_{n:016}" for n in (3, 9)]
-    after = turned.refreshed(window, news)
+    after = turned.refreshed(excerpt, news)
     assert [row.reference for row in after.rows] == [f"INV-{482_000 + n}" for n in (1, 2, 3, 4)]
     assert after.has_older, "the newest stands below, and scrolling down reaches it"
     assert [row.reference for row in turned.older(after).rows][-1] == "INV-482009"

@@ -162,19 +162,19 @@ class ConsoleApp(Preferences):
         """Open Live and begin to read."""
         self.theme_changed_signal.subscribe(self, lambda _theme: self._roles())
         self._roles()
-        self._open_windows()
-        self.switch_mode(self._window(LIVE))
+        self._add_screens()
+        self.switch_mode(self._screen_key(LIVE))
         if self._tick_s is not None:
             self.set_interval(self._tick_s, self._on_tick)
             self.set_interval(1, self._show_status)
         # After the screen's own first question: records come before figures.
         self.call_after_refresh(self.tick)
 
-    def _open_windows(self) -> None:
+    def _add_screens(self) -> None:
         for entry in SCREENS:
-            self.add_mode(self._window(entry.name), partial(self._open, entry))
+            self.add_mode(self._screen_key(entry.name), partial(self._open, entry))
 
-    def _window(self, name: str) -> str:
+    def _screen_key(self, name: str) -> str:
         # A screen belongs to one mode for good: no figure of the other can be left over in it.
         return f"{name}@{self.context.mode.value}"
 
@@ -222,7 +222,7 @@ class ConsoleApp(Preferences):
             if len(digits) < _A_NUMBER and self._leaves_lookup(screen, event.key):
                 self._typed = (digits, now)
                 return False
-            await self.switch_mode(self._window("lookup"))
+            await self.switch_mode(self._screen_key("lookup"))
             self._type_into_lookup(digits)
             self.call_after_refresh(self._arrived)
             return True
@@ -251,7 +251,7 @@ class ConsoleApp(Preferences):
     def action_go(self, name: str) -> None:
         """Go to a screen."""
         if self.console_screen is not None and name != self.console_screen.NAME:
-            self.switch_mode(self._window(name))
+            self.switch_mode(self._screen_key(name))
             if isinstance(self.screen, ConsoleScreen) and self.screen.is_mounted:
                 self.screen.entered()
             self.call_after_refresh(self._arrived)
@@ -306,13 +306,13 @@ class ConsoleApp(Preferences):
             self.exit()
 
     async def action_other_mode(self) -> None:
-        """Empty every window and open the console on the other mode."""
+        """Empty every screen and open the console on the other mode."""
         if self._progress:
             self.refuse_while_progress()
             return
         screen = self.console_screen
         name = LIVE if screen is None else screen.NAME
-        left = [self._window(entry.name) for entry in SCREENS]
+        left = [self._screen_key(entry.name) for entry in SCREENS]
         self.context.mode = mode = Mode.TEST if self.context.mode is Mode.LIVE else Mode.LIVE
         self.context.snapshot = None
         self.context.show(None)
@@ -321,8 +321,8 @@ class ConsoleApp(Preferences):
             self._status, mode=mode, unknown=0, alarms=(), updated_at=None
         )
         self._reading, self._retry_at = False, 0.0
-        self._open_windows()
-        await self.switch_mode(self._window(name))
+        self._add_screens()
+        await self.switch_mode(self._screen_key(name))
         for one in left:
             await self.remove_mode(one)
         self.call_after_refresh(self._arrived)
@@ -332,7 +332,7 @@ class ConsoleApp(Preferences):
         """Open a list narrowed to what somebody wants to see."""
         from kusanya_console.lists.list_screen import ListScreen
 
-        await self.switch_mode(self._window(message.screen))
+        await self.switch_mode(self._screen_key(message.screen))
         screen = self.console_screen
         if isinstance(screen, ListScreen):
             screen.load(message.query)
@@ -342,7 +342,7 @@ class ConsoleApp(Preferences):
         """Open the look-up with a record's id in its box."""
         from kusanya_console.lookup.screen import LookupScreen
 
-        await self.switch_mode(self._window("lookup"))
+        await self.switch_mode(self._screen_key("lookup"))
         screen = self.console_screen
         if isinstance(screen, LookupScreen):
             screen.look_for(message.text)

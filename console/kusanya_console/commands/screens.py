@@ -84,12 +84,12 @@ SCREENS: Final = (
             ),
             Command(
                 id="health.narrower", keys=("minus",), shown="-", label="narrower",
-                action="window(-1)", bar=3,
+                action="lookback(-1)", bar=3,
                 sentence="Count failures over a shorter time: hour, day, week.",
             ),
             Command(
                 id="health.wider", keys=("plus", "equals_sign"), shown="+", label="wider",
-                action="window(1)", bar=2,
+                action="lookback(1)", bar=2,
                 sentence="Count failures over a longer time: hour, day, week.",
             ),
         ),

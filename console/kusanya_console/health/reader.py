@@ -12,7 +12,7 @@ from kusanya.alarms.inputs import AlarmInputs
 from kusanya.alarms.payment_rules import open_prompts
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.filters import Filter, Term
-from kusanya.health.causes import Causes, TimeToFinal, Window
+from kusanya.health.causes import Causes, Lookback, TimeToFinal
 from kusanya.health.endpoints import EndpointHealth
 from kusanya.health.report import Health
 from kusanya.text import safe
@@ -34,9 +34,9 @@ class HealthReading(msgspec.Struct, frozen=True, kw_only=True):
     alarms: tuple[Alarm, ...]
     lost_at: datetime | None = None
     """Since when the store cannot be read; everything here is older then."""
-    window: Window = Window.HOUR
+    lookback: Lookback = Lookback.HOUR
     causes: Causes | None = None
-    """None until the window has been counted: then the hour's own stand there."""
+    """None until it has been counted: then the hour's own stand there."""
     times: tuple[TimeToFinal, ...] = ()
     anomalies: AnomalyReport | None = None
 

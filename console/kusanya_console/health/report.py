@@ -58,7 +58,7 @@ def report(found: HealthReading, look: Look, width: int) -> tuple[HealthSection,
         HealthSection(
             translate(
                 "failures, {our_window}, by who can act on them",
-                our_window=translate(found.window.value),
+                our_window=translate(found.lookback.value),
             ),
             tuple(causes(found, width)),
         ),

@@ -1,6 +1,6 @@
 """Health: where it is going wrong. Alarms are sentences, each with its next step.
 
-The report comes with the feed's snapshot; what costs more (a longer window, odd payments, who
+The report comes with the feed's snapshot; what costs more (a longer time, odd payments, who
 acknowledged what) is read while this screen is in view, every few seconds at most.
 """
 
@@ -14,7 +14,7 @@ from textual.containers import VerticalScroll
 
 from kusanya.alarms.anomalous_collections import AnomalyReport, AnomalyScanner
 from kusanya.alarms.rules import raised
-from kusanya.health.causes import Causes, TimeToFinal, Window, begins, causes, times_to_final
+from kusanya.health.causes import Causes, Lookback, TimeToFinal, begins, causes, times_to_final
 from kusanya.store import Store
 from kusanya.store.records import Note
 from kusanya.text import safe
@@ -54,21 +54,21 @@ class HealthFigures(msgspec.Struct, frozen=True):
     """What the screen reads beside the snapshot, as of one instant."""
 
     at: datetime
-    window: Window
+    lookback: Lookback
     causes: Causes
     times: tuple[TimeToFinal, ...]
     anomalies: AnomalyReport
 
 
 def load_figures(
-    store: Store, mode: Mode, scanner: AnomalyScanner, window: Window, now: datetime
+    store: Store, mode: Mode, scanner: AnomalyScanner, lookback: Lookback, now: datetime
 ) -> HealthFigures:
-    """Return a window's causes and times, and what is odd; raises StoreError."""
+    """Return a time's causes and usual times, and what is odd; raises StoreError."""
     return HealthFigures(
         now,
-        window,
-        causes(store, mode, window=window, now=now),
-        times_to_final(store, mode, since=begins(window, now)),
+        lookback,
+        causes(store, mode, lookback=lookback, now=now),
+        times_to_final(store, mode, since=begins(lookback, now)),
         scanner.scan(now=now),
     )
 
@@ -83,7 +83,7 @@ class HealthScreen(ConsoleScreen):
 
     def __init__(self, context: AppContext) -> None:
         super().__init__(context)
-        self.window = Window.HOUR
+        self.lookback = Lookback.HOUR
         self.cursor: str | None = None
         self._snapshot: Snapshot | None = None
         self._figures: HealthFigures | None = None
@@ -124,20 +124,22 @@ class HealthScreen(ConsoleScreen):
         if self._counting:
             return
         self._counting = True
-        context, scanner, window, now = (
+        context, scanner, lookback, now = (
             self.context,
             self._scanner,
-            self.window,
+            self.lookback,
             self.context.look.now,
         )
-        self.fetch("count", lambda: load_figures(context.store, context.mode, scanner, window, now))
+        self.fetch(
+            "count", lambda: load_figures(context.store, context.mode, scanner, lookback, now)
+        )
 
     def show_fetched(self, what: str, value: Any) -> None:
-        """Show what was counted; a window that was changed meanwhile is counted next."""
+        """Show what was counted; a time that was chosen meanwhile is counted next."""
         if what == "count":
             self._counting = False
             self._figures = value
-            if value.window is not self.window:
+            if value.lookback is not self.lookback:
                 self._count()
             self._show()
 
@@ -169,11 +171,11 @@ class HealthScreen(ConsoleScreen):
             inputs=inputs,
             alarms=raised(inputs, format_time=lambda at: format_instant(at, look)),
             lost_at=self.lost_at,
-            window=self.window,
+            lookback=self.lookback,
         )
         if counted is None:
             return found
-        timely = counted.causes if counted.window is self.window else None
+        timely = counted.causes if counted.lookback is self.lookback else None
         return msgspec.structs.replace(
             found, causes=timely, times=counted.times, anomalies=counted.anomalies
         )
@@ -260,14 +262,14 @@ class HealthScreen(ConsoleScreen):
         else:
             self.post_message(ListRequested(target.screen, target.narrowed))
 
-    def action_window(self, by: int) -> None:
+    def action_lookback(self, by: int) -> None:
         """Count over a shorter or longer time."""
-        windows = list(Window)
-        place = windows.index(self.window) + by
-        if not 0 <= place < len(windows):
-            self.say(f"{self.window.value} is the {'longest' if by > 0 else 'shortest'} window")
+        lookbacks = list(Lookback)
+        place = lookbacks.index(self.lookback) + by
+        if not 0 <= place < len(lookbacks):
+            self.say(f"{self.lookback.value} is the {'longest' if by > 0 else 'shortest'} window")
             return
-        self.window = windows[place]
+        self.lookback = lookbacks[place]
         self._count()
         self._show()
 

@@ -5,7 +5,7 @@ from collections import Counter
 from kusanya.business_day import EAT
 from kusanya.failure_codes import ADVICE, EXPIRED, NO_CODE, CodeClass
 from kusanya.filters import Filter, Range, Term, TimeRange
-from kusanya.health.causes import Cause, Causes, Window, begins
+from kusanya.health.causes import Cause, Causes, Lookback, begins
 from kusanya.text import safe
 from kusanya.wire import Status
 from kusanya_console.commands import LIVE
@@ -47,19 +47,11 @@ _COUNTED_AS = {"expired": EXPIRED, "no code": NO_CODE}
 
 
 def causes(found: HealthReading, width: int) -> list[HealthEntry]:
-    """Return failures and expiries of the window, grouped by who can act on them."""
+    """Return failures and expiries of that time, grouped by who can act on them."""
     counted = found.causes or Causes(found.health.causes, found.health.currency)
     if not counted.causes:
-        return plainly(
-            [
-                (
-                    (
-                        f"{translate('no failure and no expiry')}, {translate(found.window.value)}",
-                        MUTED,
-                    ),
-                )
-            ]
-        )
+        since = translate(found.lookback.value)
+        return plainly([((f"{translate('no failure and no expiry')}, {since}", MUTED),)])
     named = _channels(counted, found.health.channels, width) if width >= WIDE else ()
     shape = (_CODE, *(-_CHANNEL for _ in named), *_TOTALS)
     heads = ["code", *(vocabulary.channel(one) for one in named), "all", "usual"]
@@ -123,8 +115,8 @@ def _cause_target(cause: Cause, found: HealthReading) -> HealthTarget:
 
 def _within(found: HealthReading) -> tuple[Term, ...]:
     now = found.health.at
-    begin = begins(found.window, now).astimezone(EAT)
-    if found.window is Window.HOUR:
+    begin = begins(found.lookback, now).astimezone(EAT)
+    if found.lookback is Lookback.HOUR:
         return (Term("age", (Range(None, _HOUR_S),)),)
     return (Term("at", (TimeRange(begin.date(), None),)),)
 

@@ -38,10 +38,10 @@ from kusanya_console.intents.reader import (
 from kusanya_console.lists.export import ExportFormat
 from kusanya_console.lists.paging import fixed_pages
 from kusanya_console.ui import language, vocabulary
+from kusanya_console.ui.excerpt import ListExcerpt
 from kusanya_console.ui.format import Line, spread
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, Run
-from kusanya_console.ui.window import PageWindow
 from kusanya_console.widgets.sheet import PartSheet, Sheet
 
 
@@ -115,7 +115,7 @@ class IntentsScreen(IntentActions):
             # What is done to a marked intent is done to it as it is now.
             held = {row.id: row for row in value.rows if row.id in self.table.marked}
             self.table.marked |= held
-            self.table.show(PageWindow(value.rows))
+            self.table.show(ListExcerpt(value.rows))
             self.set_class(not value.rows, "-empty")
             self._fetch_attempts()
         else:
@@ -143,7 +143,7 @@ class IntentsScreen(IntentActions):
 
     def _show(self) -> None:
         row, look, details = self.table.row, self.context.look, self._details
-        rows = self.table.window.rows
+        rows = self.table.excerpt.rows
         self.query_one("#figures", Sheet).show(lambda _width: intent_figures(rows, look))
         self._foot()
         card = self.query_one("#card", Sheet)
@@ -157,7 +157,7 @@ class IntentsScreen(IntentActions):
         card.show(lambda width: intent_part(row, attempts, notes, look, width, part=part))
 
     def _foot(self) -> None:
-        rows, above = len(self.table.window.rows), 0 if self.table.follow else self.table.first
+        rows, above = len(self.table.excerpt.rows), 0 if self.table.follow else self.table.first
         all_of = "the newest {count} of more" if self._more else "{count} in all"
         listed = translate(all_of, count=f"{rows:,}")
         order = translate("unknown first, then what is stalled, then the newest")
@@ -191,12 +191,12 @@ class IntentsScreen(IntentActions):
     def action_newest(self) -> None:
         """Go to the top, and stay there while more come."""
         self.table.follow, self.table.cursor = True, None
-        self.table.show(msgspec.structs.replace(self.table.window))
+        self.table.show(msgspec.structs.replace(self.table.excerpt))
         self._show()
 
     def action_oldest(self) -> None:
         """Go to the last one that is listed."""
-        self.table.move(len(self.table.window.rows))
+        self.table.move(len(self.table.excerpt.rows))
 
     def action_pane(self) -> None:
         """Show or hide the pane."""
@@ -218,7 +218,7 @@ class IntentsScreen(IntentActions):
 
     def action_export(self, form: str = ExportFormat.SHEET.name) -> None:
         """Write the intents that are marked, or else those that are listed, to a file."""
-        rows = tuple(self.table.marked.values()) or self.table.window.rows
+        rows = tuple(self.table.marked.values()) or self.table.excerpt.rows
         which = "Export the {count} listed intents"
         if self.table.marked:
             which = "Export the {count} marked intents"

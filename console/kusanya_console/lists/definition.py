@@ -19,10 +19,10 @@ from kusanya_console.lists.paging import ListPages
 from kusanya_console.screens.base import Grammar
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.columns import Column
+from kusanya_console.ui.excerpt import Row
 from kusanya_console.ui.format import Line
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN
-from kusanya_console.ui.window import Row
 
 PAYMENT_GRAMMAR: Final[Grammar] = (
     ("failed airtel", "a status, a channel or a code stands alone; a space means and"),

@@ -20,7 +20,7 @@ from kusanya.store.records import Key
 from kusanya.text import safe
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.lists.paging import ListPages
-from kusanya_console.ui.window import Row
+from kusanya_console.ui.excerpt import Row
 
 R = TypeVar("R", bound=Row)
 Value = str | int | None

@@ -19,9 +19,9 @@ from kusanya_console.lists.table_screen import MARKED_MOST
 from kusanya_console.lists.underlining import needles
 from kusanya_console.screens.confirm import ViewNameScreen
 from kusanya_console.ui.columns import Heading
+from kusanya_console.ui.excerpt import Row
 from kusanya_console.ui.format import format_text
 from kusanya_console.ui.vocabulary import ACCENT
-from kusanya_console.ui.window import Row
 from kusanya_console.widgets.filter_box import FilterBox
 from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.time_rail import TimeRail
@@ -40,8 +40,8 @@ class ListScreen(ListView[R]):
         pages = self.pages()
 
         def load() -> ListUpdate[R]:
-            window = pages.oldest()
-            return ListUpdate(window, point=window.rows[-1].id if window.rows else None)
+            excerpt = pages.oldest()
+            return ListUpdate(excerpt, point=excerpt.rows[-1].id if excerpt.rows else None)
 
         self._load(load)
 
@@ -65,7 +65,7 @@ class ListScreen(ListView[R]):
         if row is None:
             return
         pages, unwell = self.pages(), self.pages(replace(self.filter, unwell=True))
-        held, key = self.table.window, pages.key(row)
+        held, key = self.table.excerpt, pages.key(row)
 
         def load() -> ListUpdate[R]:
             found = unwell.next_older(key) if direction > 0 else unwell.next_newer(key)
@@ -88,10 +88,10 @@ class ListScreen(ListView[R]):
         key, pages = Key.after(message.at), self.pages()
 
         def load() -> ListUpdate[R]:
-            window = pages.around(key)
-            upto = [row for row in window.rows if pages.key(row) <= key]
+            excerpt = pages.around(key)
+            upto = [row for row in excerpt.rows if pages.key(row) <= key]
             nearest = max(upto, key=pages.key, default=None)
-            return ListUpdate(window, point=None if nearest is None else nearest.id)
+            return ListUpdate(excerpt, point=None if nearest is None else nearest.id)
 
         self._load(load)
 
@@ -220,9 +220,9 @@ class ListScreen(ListView[R]):
 
     def action_search_on(self) -> None:
         """Search on where a search ran out of time."""
-        pages, window = self.pages(), self.table.window
-        if window.reached is not None:
-            self._load(lambda: ListUpdate(pages.older(window)))
+        pages, excerpt = self.pages(), self.table.excerpt
+        if excerpt.reached is not None:
+            self._load(lambda: ListUpdate(pages.older(excerpt)))
 
     def action_export(self, form: str = ExportFormat.SHEET.name) -> None:
         """Write the rows that pass the filter to a file, on a thread."""
@@ -246,10 +246,10 @@ class ListScreen(ListView[R]):
     def on_record_table_need_page(self, message: RecordTable.NeedPage) -> None:
         """Read the next page in the direction of the view."""
         message.stop()
-        pages, window = self.pages(), self.table.window
+        pages, excerpt = self.pages(), self.table.excerpt
         if self._wanted is None:
             older = message.older
-            self._load(lambda: ListUpdate(pages.older(window) if older else pages.newer(window)))
+            self._load(lambda: ListUpdate(pages.older(excerpt) if older else pages.newer(excerpt)))
 
     def on_record_table_moved(self) -> None:
         """Say that following has ended, and where the list stands now."""

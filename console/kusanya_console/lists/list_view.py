@@ -26,10 +26,10 @@ from kusanya_console.lists.underlining import needles
 from kusanya_console.screens.base import Grammar
 from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui.columns import Heading
+from kusanya_console.ui.excerpt import ListExcerpt, Row
 from kusanya_console.ui.format import Line, format_instant, spread, wrapped
 from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, WARN, Run, order_words
-from kusanya_console.ui.window import PageWindow, Row
 from kusanya_console.widgets.filter_box import FilterBox
 from kusanya_console.widgets.sheet import PartSheet, Sheet
 from kusanya_console.widgets.time_rail import TimeRail
@@ -39,9 +39,9 @@ _RAIL_EVERY = timedelta(seconds=30)
 
 
 class ListUpdate(msgspec.Struct, Generic[R], frozen=True):
-    """One reading of the list: the window, how many newer records there are, where to point."""
+    """One reading of the list: the excerpt, how many newer records there are, where to point."""
 
-    window: PageWindow[R]
+    excerpt: ListExcerpt[R]
     newer: int = 0
     point: str | None = None
     marked: frozenset[str] = frozenset()
@@ -124,7 +124,7 @@ class ListView(TableScreen[R]):
     def on_screen_resume(self) -> None:
         """Catch up on what happened while another screen was shown."""
         if self.loaded:
-            self.changed_ids |= {row.id for row in self.table.window.rows}
+            self.changed_ids |= {row.id for row in self.table.excerpt.rows}
             self._is_behind = True
             self._refresh_list()
 
@@ -160,7 +160,7 @@ class ListView(TableScreen[R]):
             self._read_views()
         idle = not (self._loading or self._wanted or self._is_behind or self.changed_ids)
         if self.paused_at is None and idle:
-            self.table.show(self.table.window)  # the marks of the last tick go
+            self.table.show(self.table.excerpt)  # the marks of the last tick go
         if self._counted_at is None or snapshot.at - self._counted_at >= _RAIL_EVERY:
             self._counted_at = snapshot.at
             context = self.context
@@ -174,20 +174,20 @@ class ListView(TableScreen[R]):
         due = self._is_behind or self.changed_ids
         if not due or self._loading or not self.loaded or self.paused_at is not None:
             return
-        pages, window, follow = self.pages(), self.table.window, self.table.follow
-        before = {row.id: row.seq for row in window.rows}
+        pages, excerpt, follow = self.pages(), self.table.excerpt, self.table.follow
+        before = {row.id: row.seq for row in excerpt.rows}
         ids, self._is_behind = frozenset(self.changed_ids), False
 
-        def loaded(now: PageWindow[R], newer: int = 0) -> ListUpdate[R]:
+        def loaded(now: ListExcerpt[R], newer: int = 0) -> ListUpdate[R]:
             new = frozenset(row.id for row in now.rows if before.get(row.id) != row.seq)
             return ListUpdate(now, newer=newer, marked=new if before else frozenset(), changed=ids)
 
         def refresh() -> ListUpdate[R]:
             if follow and not pages.is_touched(ids):
-                return ListUpdate(window, changed=ids)
+                return ListUpdate(excerpt, changed=ids)
             if follow:
                 return loaded(pages.newest())
-            return loaded(pages.refreshed(window, ids), pages.newer_count(window))
+            return loaded(pages.refreshed(excerpt, ids), pages.newer_count(excerpt))
 
         self._loading = True
         self.fetch("list", refresh)
@@ -205,12 +205,12 @@ class ListView(TableScreen[R]):
         self.changed_ids -= value.changed
         self.newer = value.newer
         # What is done to a marked record is done to it as it is now.
-        held = {row.id: row for row in value.window.rows if row.id in self.table.marked}
+        held = {row.id: row for row in value.excerpt.rows if row.id in self.table.marked}
         self.table.marked |= held
-        self.table.show(value.window, changed=value.marked)
+        self.table.show(value.excerpt, changed=value.marked)
         if value.point is not None:
             self.table.point_at(value.point)
-        self.set_class(not value.window.rows, "-empty")
+        self.set_class(not value.excerpt.rows, "-empty")
         self._show_empty()
         self.changed(value.changed)
         self.foot()
@@ -260,7 +260,7 @@ class ListView(TableScreen[R]):
 
     def rail(self) -> None:
         """Put the rail's thumb where the list stands in time."""
-        rows, first = self.table.window.rows, self.table.first
+        rows, first = self.table.excerpt.rows, self.table.first
         timely = self.order is SortOrder.CREATED and first < len(rows)
         at = self.definition.instant(rows[first]) if timely else None
         self.query_one(TimeRail).show(self._hours, at, now=self.context.look.now)
@@ -280,7 +280,7 @@ class ListView(TableScreen[R]):
         ]  # fmt: skip
         if self.table.marked:
             left.append((f"   {self.marks_line()}", ACCENT))
-        reached = self.table.window.reached
+        reached = self.table.excerpt.reached
         if reached is not None:
             how_far = ""
             if self.order is not SortOrder.AMOUNT and self.definition.keyed_by_time:
@@ -304,8 +304,8 @@ class ListView(TableScreen[R]):
         if self.table.follow:
             return f"{translate('following the newest' if timely else 'at the top')} ", MUTED
         key = self.context.key("list.follow")
-        if self.newer or self.table.window.has_newer:
-            many = self.newer > 200 or self.table.window.has_newer  # noqa: PLR2004
+        if self.newer or self.table.excerpt.has_newer:
+            many = self.newer > 200 or self.table.excerpt.has_newer  # noqa: PLR2004
             more = "200+" if many else f"+{self.newer}"
             above = "{count} new above, {key} follows" if timely else "{count} above, {key} follows"
             return f"{translate(above, count=more, key=key)} ", ACCENT

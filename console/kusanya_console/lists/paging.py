@@ -1,6 +1,6 @@
 """A list of any length, a few pages at a time.
 
-`ListPages` reads one list as it is filtered and makes the next `PageWindow` from the last. All of
+`ListPages` reads one list as it is filtered and makes the next `ListExcerpt` from the last. All of
 it runs on worker threads and costs the same at the newest end and ten million records back. What
 no index finds is tested row by row, for a quarter of a second: a rare thing in a long history must
 not hold the screen, which says how far back the search came.
@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 from msgspec.structs import replace
 
 from kusanya.store.records import Key, Page
-from kusanya_console.ui.window import PageWindow, Row
+from kusanya_console.ui.excerpt import ListExcerpt, Row
 
 PAGE_ROWS: Final = 200
 HELD_PAGES: Final = 5
@@ -28,7 +28,7 @@ class ListPages(Generic[R]):
 
     `page` returns the rows next to a key of the order: below the first, or above the second.
     `refetch` returns the present form of those among known records that the list still has, and
-    `departed` what stands in the window for one that it has no more. `test` tells which rows pass.
+    `departed` what stands in the excerpt for one that it has no more. `test` tells which rows pass.
     In a turned list the smallest key stands at the top, and "older" is what stands further down.
     """
 
@@ -101,79 +101,79 @@ class ListPages(Generic[R]):
             is_turned=not self._is_turned,
         )
 
-    def newest(self) -> PageWindow[R]:
+    def newest(self) -> ListExcerpt[R]:
         """Return the newest page."""
         page = self.page(limit=PAGE_ROWS)
-        return self._window(page.rows, has_newer=False, has_older=page.more)
+        return self._excerpt(page.rows, has_newer=False, has_older=page.more)
 
-    def oldest(self) -> PageWindow[R]:
+    def oldest(self) -> ListExcerpt[R]:
         """Return the oldest page."""
         end = Key.after_all() if self._is_turned else Key.before_all()
         page = self.page(newer_than=end, limit=PAGE_ROWS)
-        return PageWindow(page.rows, has_newer=page.more, has_older=False)
+        return ListExcerpt(page.rows, has_newer=page.more, has_older=False)
 
-    def around(self, key: Key) -> PageWindow[R]:
-        """Return a window in which the record at `key` has neighbours on both sides."""
+    def around(self, key: Key) -> ListExcerpt[R]:
+        """Return an excerpt in which the record at `key` has neighbours on both sides."""
         # Keys have a next one, not one before: the record itself is read with what is smaller.
         upper, lower = (key.just_above, key) if self._is_turned else (key, key.just_above)
         above = self.page(newer_than=upper, limit=PAGE_ROWS // 2)
         below = self.page(older_than=lower, limit=PAGE_ROWS)
-        return self._window((*above.rows, *below.rows), above.more, below.more)
+        return self._excerpt((*above.rows, *below.rows), above.more, below.more)
 
-    def older(self, window: PageWindow[R]) -> PageWindow[R]:
-        """Return `window` with the next older page; the newest rows go when it holds too many."""
-        if not window.rows and window.reached is None:
+    def older(self, excerpt: ListExcerpt[R]) -> ListExcerpt[R]:
+        """Return `excerpt` with the next older page; the newest rows go when it holds too many."""
+        if not excerpt.rows and excerpt.reached is None:
             return self.newest()
-        edge = window.reached or self.key(window.rows[-1])
+        edge = excerpt.reached or self.key(excerpt.rows[-1])
         page = self.page(older_than=edge, limit=PAGE_ROWS)
-        rows = (*window.rows, *page.rows)
+        rows = (*excerpt.rows, *page.rows)
         kept = rows[-PAGE_ROWS * HELD_PAGES :]
-        return self._window(kept, window.has_newer or len(kept) < len(rows), page.more)
+        return self._excerpt(kept, excerpt.has_newer or len(kept) < len(rows), page.more)
 
-    def newer(self, window: PageWindow[R]) -> PageWindow[R]:
-        """Return `window` with the next newer page; the oldest rows go when it holds too many."""
-        if not window.rows:
+    def newer(self, excerpt: ListExcerpt[R]) -> ListExcerpt[R]:
+        """Return `excerpt` with the next newer page; the oldest rows go when it holds too many."""
+        if not excerpt.rows:
             return self.newest()
-        page = self.page(newer_than=self.key(window.rows[0]), limit=PAGE_ROWS)
-        rows = (*page.rows, *window.rows)
+        page = self.page(newer_than=self.key(excerpt.rows[0]), limit=PAGE_ROWS)
+        rows = (*page.rows, *excerpt.rows)
         kept = rows[: PAGE_ROWS * HELD_PAGES]
         more = page.more and self.scan_stopped_at is None
-        return PageWindow(kept, more, window.has_older or len(kept) < len(rows), window.reached)
+        return ListExcerpt(kept, more, excerpt.has_older or len(kept) < len(rows), excerpt.reached)
 
-    def refreshed(self, window: PageWindow[R], changed: Iterable[str]) -> PageWindow[R]:
-        """Return `window` with its changed records read again, and those new inside it."""
+    def refreshed(self, excerpt: ListExcerpt[R], changed: Iterable[str]) -> ListExcerpt[R]:
+        """Return `excerpt` with its changed records read again, and those new inside it."""
         wanted = sorted(changed)
         known = self._refetch(wanted)
         news = self._passing(known)
-        held = {row.id: row for row in window.rows}
+        held = {row.id: row for row in excerpt.rows}
         if self._departed is not None:
             gone = [held[name] for name in wanted if name in held and name not in known]
             news |= {row.id: self._departed(row) for row in gone}
-        if not news or not window.rows:
-            return window
-        first, last = self.key(window.rows[0]), self.key(window.rows[-1])
+        if not news or not excerpt.rows:
+            return excerpt
+        first, last = self.key(excerpt.rows[0]), self.key(excerpt.rows[-1])
         low, high = min(first, last), max(first, last)
         come = [self.key(row) for row in news.values() if row.id not in held]
         inside = sum(low < key < high for key in come)
         below = any(key > high if self._is_turned else key < low for key in come)
-        has_older = window.has_older or (below and window.reached is None)
+        has_older = excerpt.has_older or (below and excerpt.reached is None)
         if inside == 0:
-            return replace(window.patched(news), has_older=has_older)
-        many = len(window.rows) + inside
+            return replace(excerpt.patched(news), has_older=has_older)
+        many = len(excerpt.rows) + inside
         if self._is_turned:
             page = self.page(newer_than=high.just_above, limit=many)
         else:
             page = self.page(older_than=high.just_above, limit=many)
-        if self.scan_stopped_at is not None:  # some of the window were not reached
-            return window.patched(news)
+        if self.scan_stopped_at is not None:  # some of the excerpt were not reached
+            return excerpt.patched(news)
         rows = tuple(row for row in page.rows if self.key(row) >= low)
-        return PageWindow(rows, window.has_newer, has_older, window.reached)
+        return ListExcerpt(rows, excerpt.has_newer, has_older, excerpt.reached)
 
-    def newer_count(self, window: PageWindow[R]) -> int:
-        """Count the records above the window, PAGE_ROWS at most."""
-        if not window.rows:
+    def newer_count(self, excerpt: ListExcerpt[R]) -> int:
+        """Count the records above the excerpt, PAGE_ROWS at most."""
+        if not excerpt.rows:
             return 0
-        page = self.page(newer_than=self.key(window.rows[0]), limit=PAGE_ROWS)
+        page = self.page(newer_than=self.key(excerpt.rows[0]), limit=PAGE_ROWS)
         return len(page.rows) + page.more
 
     def is_touched(self, ids: Iterable[str]) -> bool:
@@ -194,9 +194,9 @@ class ListPages(Generic[R]):
         test = self._test
         return {name: row for name, row in rows.items() if test is None or test(row)}
 
-    def _window(self, rows: tuple[R, ...], has_newer: bool, has_older: bool) -> PageWindow[R]:  # noqa: FBT001
+    def _excerpt(self, rows: tuple[R, ...], has_newer: bool, has_older: bool) -> ListExcerpt[R]:  # noqa: FBT001
         stopped = self.scan_stopped_at
-        return PageWindow(rows, has_newer, has_older and stopped is None, stopped)
+        return ListExcerpt(rows, has_newer, has_older and stopped is None, stopped)
 
 
 def fixed_pages(rows: tuple[R, ...]) -> ListPages[R]:

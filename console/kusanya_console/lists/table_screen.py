@@ -19,8 +19,8 @@ from kusanya_console.lists.export import ExportFormat, Value, write_list
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.ui.arrangement import Arrangement
 from kusanya_console.ui.columns import Column, Heading
+from kusanya_console.ui.excerpt import Row
 from kusanya_console.ui.language import translate
-from kusanya_console.ui.window import Row
 from kusanya_console.widgets.record_table import RecordTable
 
 R = TypeVar("R", bound=Row)
@@ -85,7 +85,7 @@ class TableScreen(PaymentScreen, Generic[R]):
 
     def action_mark_all(self) -> None:
         """Mark every record that is listed."""
-        self.mark(self.table.window.rows)
+        self.mark(self.table.excerpt.rows)
 
     def mark(self, rows: Iterable[R]) -> None:
         """Mark records beside those that are marked already."""

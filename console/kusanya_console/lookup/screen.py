@@ -41,12 +41,12 @@ from kusanya_console.lookup.matches import (
 )
 from kusanya_console.lookup.message_lines import message_lines, no_payment_lines
 from kusanya_console.lookup.words import fetch_failed, hint, nothing
+from kusanya_console.ui.excerpt import ListExcerpt
 from kusanya_console.ui.format import (
     Line,
 )
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT
-from kusanya_console.ui.window import PageWindow
 from kusanya_console.widgets.box import Box, PasteBox
 from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.sheet import PartSheet, Sheet
@@ -175,13 +175,13 @@ class LookupScreen(TableScreen[LookupRecord]):
         else:
             # Emptied first: another text's place in the list is none in this one.
             self.table.cursor = None
-            self.table.show(PageWindow())
+            self.table.show(ListExcerpt())
             self.table.highlight(needles_of(found))
         # Marks of another text would let an action meet payments that nobody sees.
         self.unmark_all()
         self.table.mark(marked)
         self._found, self._details = found, answer.details
-        self.table.show(PageWindow(rows))
+        self.table.show(ListExcerpt(rows))
         row = self.table.row
         if row is not None and answer.details and record_of(answer.details).id != row.id:
             self._fetch(row)  # the cursor was moved while the text was answered again
@@ -208,7 +208,7 @@ class LookupScreen(TableScreen[LookupRecord]):
         List, sentences and story come from one reading: none may contradict the others.
         """
         details = self._details
-        shown = {row.id for row in self.table.window.rows}
+        shown = {row.id for row in self.table.excerpt.rows}
         shown |= set() if details is None else ids_of(details)
         is_creation = isinstance(details, CreationTimeline) or bool(self._found.creations)
         if self._is_stale or shown & snapshot.changed or (is_creation and snapshot.intents):
@@ -325,7 +325,7 @@ class LookupScreen(TableScreen[LookupRecord]):
 
     def action_export(self, form: str = ExportFormat.SHEET.name) -> None:
         """Write the matches that are marked, or else all of them, to a file."""
-        rows = tuple(self.table.marked.values()) or self.table.window.rows
+        rows = tuple(self.table.marked.values()) or self.table.excerpt.rows
         if not rows:
             self.say("there is no match to export")
             return

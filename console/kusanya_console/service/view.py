@@ -29,10 +29,10 @@ from kusanya_console.service.actions import ActionContext, action_lines
 from kusanya_console.service.cards import Trial, card, figures, tried
 from kusanya_console.service.dialogs import SecretScreen
 from kusanya_console.service.tables import COLUMNS, Fault, Item, ServiceTab, Thing, items
+from kusanya_console.ui.excerpt import ListExcerpt
 from kusanya_console.ui.format import Line
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN
-from kusanya_console.ui.window import PageWindow
 from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.sheet import Sheet
 
@@ -176,8 +176,8 @@ class ServiceView(ConsoleScreen):
             return
         for one, table in self.tables.items():
             table.restyle(look)
-            table.show(PageWindow(items(one, picture, look)))
-        empty = not self.tables[tab].window.rows
+            table.show(ListExcerpt(items(one, picture, look)))
+        empty = not self.tables[tab].excerpt.rows
         self.set_class(empty, "-empty")
         if empty:
             self.query_one("#empty", Sheet).show(lambda _width: self._empty())

@@ -7,10 +7,10 @@ import msgspec
 from rich.cells import cell_len
 
 from kusanya.store.records import SortOrder
+from kusanya_console.ui.excerpt import Row
 from kusanya_console.ui.format import Look, fit, fit_id
 from kusanya_console.ui.language import translate_filled
 from kusanya_console.ui.vocabulary import Run
-from kusanya_console.ui.window import Row
 
 R = TypeVar("R", bound=Row)
 GAP: Final = "  "

@@ -1,4 +1,4 @@
-"""The long list: draws the lines one sees, holds a window of pages, points at a record by its id.
+"""The long list: draws the lines one sees, holds some pages, points at a record by its id.
 
 The cursor is a record's id. While `follow` holds it stands on the first record, whichever that is;
 once a person has moved it or works with its record, it stays there whatever happens above or below.
@@ -20,20 +20,20 @@ from textual.strip import Strip
 
 from kusanya_console.ui import language
 from kusanya_console.ui.columns import GAP, MARGIN, Column, Heading, widths
+from kusanya_console.ui.excerpt import ListExcerpt, Row
 from kusanya_console.ui.format import Look, TimeFormat, fit
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, Run
-from kusanya_console.ui.window import PageWindow, Row
 from kusanya_console.widgets.highlighting import Needles, split
 from kusanya_console.widgets.repainting import changed_cells
 
 R = TypeVar("R", bound=Row)
 _NEAR: Final = 40
-"""So many rows from the window's edge the next page is asked for."""
+"""So many rows from the excerpt's edge the next page is asked for."""
 _CACHED: Final = 2000
 
 
 class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False):
-    """Shows a `PageWindow`; posts what a person points at, opens, or needs more of."""
+    """Shows a `ListExcerpt`; posts what a person points at, opens, or needs more of."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"record-table--head", "record-table--cursor"}
 
@@ -48,7 +48,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         """A record was asked for by a double click."""
 
     class NeedPage(Message):
-        """The view nears an end of the window, and the list goes on there."""
+        """The view nears an end of the excerpt, and the list goes on there."""
 
         def __init__(self, *, older: bool) -> None:
             super().__init__()
@@ -70,7 +70,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         self.heading = Heading()
         self.needles: Needles = {}
         """What is underlined in the cells, by the keys of their columns."""
-        self.window: PageWindow[R] = PageWindow()
+        self.excerpt: ListExcerpt[R] = ListExcerpt()
         self.cursor: str | None = None
         self.follow = True
         self.look = look
@@ -90,7 +90,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
     def row(self) -> R | None:
         """Return the record under the cursor, or None when it is not held."""
         place = self._places.get(self.cursor or "")
-        return None if place is None else self.window.rows[place]
+        return None if place is None else self.excerpt.rows[place]
 
     @property
     def lines(self) -> int:
@@ -118,19 +118,19 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         self._strips.clear()
         self.refresh()
 
-    def show(self, window: PageWindow[R], *, changed: frozenset[str] = frozenset()) -> None:
-        """Show `window`; the cursor and, unless following, the visible lines stay in place."""
-        first = self.window.rows[self.first].id if self.first < len(self.window.rows) else None
-        unchanged = window is self.window and changed == self._changed
-        self.window, self._changed = window, changed
-        self._places = {row.id: place for place, row in enumerate(window.rows)}
+    def show(self, excerpt: ListExcerpt[R], *, changed: frozenset[str] = frozenset()) -> None:
+        """Show `excerpt`; the cursor and, unless following, the visible lines stay in place."""
+        first = self.excerpt.rows[self.first].id if self.first < len(self.excerpt.rows) else None
+        unchanged = excerpt is self.excerpt and changed == self._changed
+        self.excerpt, self._changed = excerpt, changed
+        self._places = {row.id: place for place, row in enumerate(excerpt.rows)}
         if not unchanged:
             self._measure()
         place = 0 if self.follow else self._places.get(first or "", self.first)
         self._place_cursor(place)
         if unchanged:
             return
-        height = len(window.rows) + 1
+        height = len(excerpt.rows) + 1
         top = max(0, min(place, height - 1 - self.lines))
         # Contents and offset move in one tick, and no watcher takes the shift for a person's move.
         self.set_reactive(RecordTable.scroll_y, float(top))
@@ -151,7 +151,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
                     self.refresh(Region(changed[0], y, changed[1] - changed[0], 1))
 
     def _place_cursor(self, first: int) -> None:
-        rows = self.window.rows
+        rows = self.excerpt.rows
         if rows and (self.cursor is None or self.follow):
             self._point(min(first, len(rows) - 1))
         elif not rows and self.cursor is not None:
@@ -173,7 +173,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
 
     def move(self, by: int) -> None:
         """Move the cursor by so many records; following ends."""
-        rows = self.window.rows
+        rows = self.excerpt.rows
         if not rows:
             return
         place = self._places.get(self.cursor or "")
@@ -235,9 +235,9 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         if y == 0:
             return self._head(width)
         place = self.first + y - 1
-        if place >= len(self.window.rows):
+        if place >= len(self.excerpt.rows):
             return Strip.blank(width, self.rich_style)
-        row = self.window.rows[place]
+        row = self.excerpt.rows[place]
         pointed, changed = row.id == self.cursor, row.id in self._changed
         marked = row.id in self.marked
         key = (row.id, row.seq, width, pointed, changed, marked)
@@ -287,7 +287,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
     def _measure(self) -> None:
         needs = {
             column.title: max(
-                (cell_len(column.cell(row, self.look)[0]) for row in self.window.rows), default=0
+                (cell_len(column.cell(row, self.look)[0]) for row in self.excerpt.rows), default=0
             )
             for column in self.columns
             if column.whole
@@ -303,7 +303,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         return self._styles[role]
 
     def _point(self, place: int) -> None:
-        row_id = self.window.rows[place].id
+        row_id = self.excerpt.rows[place].id
         if row_id != self.cursor:
             left = self._places.get(self.cursor or "")
             self.cursor = row_id
@@ -320,9 +320,9 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
         self._ask_for_more()
 
     def _ask_for_more(self) -> None:
-        if self.window.has_older and self.first + self.lines > len(self.window.rows) - _NEAR:
+        if self.excerpt.has_older and self.first + self.lines > len(self.excerpt.rows) - _NEAR:
             self.post_message(self.NeedPage(older=True))
-        elif self.window.has_newer and self.first < _NEAR:
+        elif self.excerpt.has_newer and self.first < _NEAR:
             self.post_message(self.NeedPage(older=False))
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -336,7 +336,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
     def on_resize(self) -> None:
         """Lay the columns out again and keep the cursor's record visible."""
         self._strips.clear()
-        self.virtual_size = Size(self.size.width, len(self.window.rows) + 1)
+        self.virtual_size = Size(self.size.width, len(self.excerpt.rows) + 1)
         place = self._places.get(self.cursor or "")
         if place is not None and not self.follow:
             self._reveal(place)
@@ -347,7 +347,7 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
             self._click_heading(event.x)
             return
         place = self.first + event.y - 1
-        if place >= len(self.window.rows):
+        if place >= len(self.excerpt.rows):
             return
         self.follow = False
         self._point(place)

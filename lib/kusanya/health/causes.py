@@ -27,7 +27,7 @@ _WEEK: Final = timedelta(days=7)
 _DAYS_BEFORE: Final = 7
 
 
-class Window(StrEnum):
+class Lookback(StrEnum):
     """How much time is counted, by the time of creation."""
 
     HOUR = "last 60 minutes"
@@ -37,7 +37,7 @@ class Window(StrEnum):
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """One failure code, or an expiry, in one window."""
+    """One failure code, or an expiry, in one span of time."""
 
     word: str
     """The failure code as received, or "expired"."""
@@ -55,30 +55,30 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Causes(msgspec.Struct, frozen=True):
-    """The causes of one window, the most frequent first, with the currency of their amounts."""
+    """The causes of one time, the most frequent first, with the currency of their amounts."""
 
     causes: tuple[Cause, ...]
     currency: str
 
 
-def begins(window: Window, now: datetime) -> datetime:
-    """Return the first instant of a window."""
+def begins(lookback: Lookback, now: datetime) -> datetime:
+    """Return the first instant that is counted."""
     hour = now.replace(minute=0, second=0, microsecond=0)
-    if window is Window.HOUR:
+    if lookback is Lookback.HOUR:
         return now - _HOUR
-    return day_start(now) if window is Window.DAY else hour - _WEEK
+    return day_start(now) if lookback is Lookback.DAY else hour - _WEEK
 
 
-def causes(store: Store, mode: Mode, *, window: Window, now: datetime) -> Causes:
-    """Return why collections of a window ended without money; raises StoreError."""
-    since, turn = begins(window, now), now.replace(minute=0, second=0, microsecond=0)
-    if window is Window.HOUR:
+def causes(store: Store, mode: Mode, *, lookback: Lookback, now: datetime) -> Causes:
+    """Return why collections of that time ended without money; raises StoreError."""
+    since, turn = begins(lookback, now), now.replace(minute=0, second=0, microsecond=0)
+    if lookback is Lookback.HOUR:
         part = store.rollups.within(mode, since=since, until=turn)
         whole = store.rollups.collections(mode, since=turn, until=turn + _HOUR)
         rows = _failed((*part, *whole))
     else:
         rows = _failed(store.rollups.collections(mode, since=since, until=turn + _HOUR))
-    if window is Window.WEEK:
+    if lookback is Lookback.WEEK:
         earlier = [(since - _WEEK, now - _WEEK)]
     else:
         earlier = [(since - n * _DAY, now - n * _DAY) for n in range(1, _DAYS_BEFORE + 1)]

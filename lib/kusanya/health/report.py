@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.health.causes import Cause, Window, causes
+from kusanya.health.causes import Cause, Lookback, causes
 from kusanya.health.endpoints import EndpointHealth, load_endpoints, succeeded
 from kusanya.health.stuck_prompts import StuckChannel, load_stuck
 from kusanya.store import Store
@@ -212,7 +212,7 @@ def health(
     """
     opened = store.collections.still_open(mode, limit=_OPEN_LOOKED_AT)
     found = load_stuck(store, mode, opened.rows, usual_times or {}, now=now)
-    counted = causes(store, mode, window=Window.HOUR, now=now)
+    counted = causes(store, mode, lookback=Lookback.HOUR, now=now)
     named = {channel for cause in counted.causes for channel in cause.channels}
     return Health(
         at=now,

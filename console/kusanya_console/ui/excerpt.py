@@ -25,7 +25,7 @@ class Row(Protocol):
 R = TypeVar("R", bound=Row)
 
 
-class PageWindow(msgspec.Struct, Generic[R], frozen=True):
+class ListExcerpt(msgspec.Struct, Generic[R], frozen=True):
     """The part of a list that is held, in display order."""
 
     rows: tuple[R, ...] = ()
@@ -34,11 +34,11 @@ class PageWindow(msgspec.Struct, Generic[R], frozen=True):
     reached: Key | None = None
     """Where a search that ran out of time stopped; it goes on from there when asked to."""
 
-    def patched(self, news: Mapping[str, R]) -> "PageWindow[R]":
-        """Return the window with the present form of some of its records, each in its place."""
+    def patched(self, news: Mapping[str, R]) -> "ListExcerpt[R]":
+        """Return the excerpt with the present form of some of its records, each in its place."""
         if not news:
             return self
-        return PageWindow(
+        return ListExcerpt(
             tuple(news.get(row.id, row) for row in self.rows),
             self.has_newer,
             self.has_older,
