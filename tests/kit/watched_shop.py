@@ -8,7 +8,7 @@ import msgspec
 from tests.kit.payments import by_event, polled
 
 from kusanya.alarms.alarm import Alarm
-from kusanya.alarms.notices.messages import Message
+from kusanya.alarms.notices.messages import AlarmMessage
 from kusanya.alarms.notices.targets import NoticeTarget
 from kusanya.alarms.notices.watcher import ROUND_EVERY_S, AlarmWatcher
 from kusanya.clock import ManualClock
@@ -35,9 +35,9 @@ class Inbox:
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
         self.full = False
-        self.messages: list[tuple[datetime, Message]] = []
+        self.messages: list[tuple[datetime, AlarmMessage]] = []
 
-    def send(self, message: Message) -> None:
+    def send(self, message: AlarmMessage) -> None:
         """Keep a message."""
         if self.full:
             raise NotificationError("it is full")

@@ -14,9 +14,9 @@ from kusanya.business_day import EAT
 from kusanya.reconcile.analysis import fees
 from kusanya.reconcile.analysis.report import Report, ReportVerdict, report
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.carried import EarlierPeriod
 from kusanya.reconcile.frames.columns import LEDGER, STATEMENT
 from kusanya.reconcile.frames.days import period
+from kusanya.reconcile.frames.earlier_period import EarlierPeriod
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.inputs import earlier_pack, load
 from kusanya.reconcile.pack import close, decisions

@@ -16,7 +16,7 @@ _OF_ONE_RULE: Final = 6
 """So many alarms of one rule have a line of their own; the rest are counted."""
 
 
-class Message(msgspec.Struct, frozen=True, kw_only=True):
+class AlarmMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message to people."""
 
     title: str
@@ -24,7 +24,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     data: dict[str, Any]
 
 
-def compose(due: Due, *, mode: Mode, now: datetime) -> Message:
+def compose(due: Due, *, mode: Mode, now: datetime) -> AlarmMessage:
     """Return the one message that says everything that is due."""
     lines = [*_lines(due.alarms), *(_recovered(one, now) for one in due.recovered)]
     counts = [
@@ -32,7 +32,7 @@ def compose(due: Due, *, mode: Mode, now: datetime) -> Message:
         f"{len(due.recovered)} recovered" if due.recovered else "",
     ]
     urgent = any(one.severity is Severity.URGENT for one in due.alarms)
-    return Message(
+    return AlarmMessage(
         title=f"Kusanya {mode.value}{', urgent' if urgent else ''}: "
         + ", ".join(filter(None, counts)),
         body="\n".join(lines),
@@ -48,12 +48,12 @@ def compose(due: Due, *, mode: Mode, now: datetime) -> Message:
     )
 
 
-def joined(pending: Sequence[PendingNotice]) -> Message:
+def joined(pending: Sequence[PendingNotice]) -> AlarmMessage:
     """Return the messages that wait for one address as one, the oldest first."""
     if len(pending) == 1:
         [one] = pending
-        return Message(title=one.title, body=one.body, data=one.data)
-    return Message(
+        return AlarmMessage(title=one.title, body=one.body, data=one.data)
+    return AlarmMessage(
         title=f"Kusanya: {len(pending)} messages, the first waited since "
         f"{pending[0].since:%Y-%m-%d %H:%M} UTC",
         body="\n\n".join(f"{one.title}\n{one.body}" for one in pending),

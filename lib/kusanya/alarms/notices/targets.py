@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from kusanya import notify
-from kusanya.alarms.notices.messages import Message
+from kusanya.alarms.notices.messages import AlarmMessage
 from kusanya.errors import ConfigurationError, NotificationError
 
 _PROGRAM_S: Final = 30.0
@@ -20,7 +20,7 @@ class NoticeTarget(msgspec.Struct, frozen=True):
 
     name: str
     """As far as it may be shown, and the same at the next start."""
-    send: Callable[[Message], None]
+    send: Callable[[AlarmMessage], None]
 
 
 def targets(urls: Sequence[str], programs: Sequence[str]) -> tuple[NoticeTarget, ...]:
@@ -40,8 +40,8 @@ def targets(urls: Sequence[str], programs: Sequence[str]) -> tuple[NoticeTarget,
     )
 
 
-def _to(url: str) -> Callable[[Message], None]:
-    def send(message: Message) -> None:
+def _to(url: str) -> Callable[[AlarmMessage], None]:
+    def send(message: AlarmMessage) -> None:
         for failure in notify.send([url], message.title, message.body, data=message.data):
             raise NotificationError(failure.reason)
 
@@ -56,7 +56,7 @@ def _program(line: str) -> NoticeTarget:
     if not words:
         raise ConfigurationError("the program is empty")
 
-    def send(message: Message) -> None:
+    def send(message: AlarmMessage) -> None:
         try:
             ended = subprocess.run(  # noqa: S603 - the operator's own program, without a shell
                 words,

@@ -20,7 +20,7 @@ import msgspec
 from kusanya.alarms.acknowledgements import acknowledgements
 from kusanya.alarms.alarm import Alarm, AlarmList, Severity, runbook_of
 from kusanya.alarms.inputs import AlarmInputs, AlarmReader
-from kusanya.alarms.notices.messages import Message, compose, joined
+from kusanya.alarms.notices.messages import AlarmMessage, compose, joined
 from kusanya.alarms.notices.notices import DEBOUNCE, after_sending, due, observe
 from kusanya.alarms.notices.targets import NoticeTarget
 from kusanya.alarms.rules import raised
@@ -193,7 +193,7 @@ class AlarmWatcher:
         if not self._leads or now - self._away_since < DEBOUNCE:
             return
         at = format_instant(self._away_since, now=now)
-        message = Message(
+        message = AlarmMessage(
             title=f"Kusanya {self._mode.value}, urgent: the store cannot be used",
             body=(
                 f"URGENT store lost: it cannot be used since {at}: {error}. While it is away every "
@@ -213,7 +213,7 @@ class AlarmWatcher:
         away_since, self._away_since = self._away_since, None
         sent, self._away_sent = self._away_sent, set()
         at = format_instant(away_since, now=self._clock.now())
-        message = Message(
+        message = AlarmMessage(
             title=f"Kusanya {self._mode.value}: the store recovered",
             body=f"recovered: the store, which was away since {at}",
             data={"mode": self._mode.value, "recovered": [{"key": "store_lost"}]},
@@ -224,7 +224,7 @@ class AlarmWatcher:
                 _log.warning("not sent", extra={"target": name, "trouble": reason})
 
 
-def _try(target: NoticeTarget, message: Message) -> str | None:
+def _try(target: NoticeTarget, message: AlarmMessage) -> str | None:
     """Send a message; return why it was not taken, or None."""
     try:
         target.send(message)

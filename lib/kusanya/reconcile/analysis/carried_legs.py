@@ -17,10 +17,10 @@ import pandas as pd
 from kusanya.reconcile.analysis import fees, findings, open_items
 from kusanya.reconcile.analysis.open_items import BANK, FEES, OPERATOR, Item
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.carried import EarlierPeriod
 from kusanya.reconcile.frames.columns import BANK_MATCHES, COLLECTIONS, KEYS, MOVEMENTS
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.frames.dtypes import is_missing
+from kusanya.reconcile.frames.earlier_period import EarlierPeriod
 from kusanya.reconcile.frames.engine import query
 from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.report_inputs import Inputs

@@ -14,9 +14,9 @@ import pandas as pd
 from kusanya.privacy import mask_text
 from kusanya.reconcile.analysis import findings
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.carried import BOOKS, STATEMENT
 from kusanya.reconcile.frames.columns import BREAKS, ITEMS
 from kusanya.reconcile.frames.dtypes import first_of, text_of
+from kusanya.reconcile.frames.earlier_period import BOOKS, STATEMENT
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import break_life, breaks
 from kusanya.reconcile.matching.bank import BankMatch

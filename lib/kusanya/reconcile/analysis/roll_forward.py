@@ -17,7 +17,6 @@ import pandas as pd
 from kusanya.reconcile.analysis import carried_legs, findings, open_items, open_lines
 from kusanya.reconcile.analysis.open_items import Item
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.carried import BOOKS, STATEMENT, EarlierPeriod, reversed_lines
 from kusanya.reconcile.frames.columns import (
     BREAKS,
     CARRIED,
@@ -26,6 +25,7 @@ from kusanya.reconcile.frames.columns import (
     ROLLED,
 )
 from kusanya.reconcile.frames.dtypes import is_missing
+from kusanya.reconcile.frames.earlier_period import BOOKS, STATEMENT, EarlierPeriod, reversed_lines
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import break_life, breaks, ledger
 from kusanya.reconcile.matching.bank import BankMatch

@@ -1,4 +1,4 @@
-"""What every frame holds: all schemas by name, and what makes, checks and carries a frame.
+"""What every frame holds: all schemas by name, and what makes, checks and passes on a frame.
 
 The schemas lie by theme in the `*_columns` rooms, their types in `dtypes`.
 """

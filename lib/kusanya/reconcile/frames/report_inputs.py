@@ -9,9 +9,9 @@ import pandas as pd
 
 from kusanya.errors import InputRefused
 from kusanya.reconcile.frames import columns, on_disk
-from kusanya.reconcile.frames.carried import EarlierPeriod
 from kusanya.reconcile.frames.columns import COLLECTIONS, LEDGER, MOVEMENTS
 from kusanya.reconcile.frames.days import Period
+from kusanya.reconcile.frames.earlier_period import EarlierPeriod
 from kusanya.reconcile.frames.engine import Source
 from kusanya.reconcile.frames.quality import Quality
 from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance

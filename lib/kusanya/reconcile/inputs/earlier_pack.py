@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 
 from kusanya.errors import FrameError, InputRefused
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.carried import EarlierPeriod
 from kusanya.reconcile.frames.columns import (
     CLOSED,
     ITEMS,
@@ -21,6 +20,7 @@ from kusanya.reconcile.frames.columns import (
 )
 from kusanya.reconcile.frames.days import cutoff
 from kusanya.reconcile.frames.days import period as as_period
+from kusanya.reconcile.frames.earlier_period import EarlierPeriod
 from kusanya.wire import Mode
 
 MANIFEST: Final = "manifest.json"

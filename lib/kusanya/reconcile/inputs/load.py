@@ -16,7 +16,6 @@ import pandas as pd
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import ConfigurationError
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.carried import EarlierPeriod
 from kusanya.reconcile.frames.columns import CONTROL, LEDGER
 from kusanya.reconcile.frames.days import (
     Period,
@@ -24,6 +23,7 @@ from kusanya.reconcile.frames.days import (
     named_period,
     period,
 )
+from kusanya.reconcile.frames.earlier_period import EarlierPeriod
 from kusanya.reconcile.frames.on_disk import save_frame
 from kusanya.reconcile.frames.quality import Quality
 from kusanya.reconcile.frames.report_inputs import Inputs

@@ -13,9 +13,9 @@ import pandas as pd
 
 from kusanya.privacy import mask_text
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.carried import BOOKS, STATEMENT
 from kusanya.reconcile.frames.columns import DType, Schema
 from kusanya.reconcile.frames.dtypes import first_of, text_of
+from kusanya.reconcile.frames.earlier_period import BOOKS, STATEMENT
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import breaks
 from kusanya.store.records import BreakHistory, BreakStatus, BreakSubject

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.frames import carried
+from kusanya.reconcile.frames import earlier_period
 from kusanya.reconcile.frames.columns import (
     AGEING,
     BREAKS,
@@ -108,7 +108,7 @@ def of(
         progress=progress,
     )
     bridge = with_unread(matched.bridge, inputs.quality, of="ledger")
-    rows = break_life.with_life(matched.rows, BREAKS, leg=carried.BOOKS, inputs=inputs)
+    rows = break_life.with_life(matched.rows, BREAKS, leg=earlier_period.BOOKS, inputs=inputs)
     return msgspec.structs.replace(matched, bridge=bridge, rows=rows)
 
 

@@ -5,7 +5,7 @@ from datetime import date
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.frames import carried
+from kusanya.reconcile.frames import earlier_period
 from kusanya.reconcile.frames.columns import (
     BRIDGE,
     COLLECTIONS,
@@ -65,7 +65,7 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
         everything=everything,
     )
     bridge = with_unread(settled.bridge, inputs.quality, of="statement")
-    rows = break_life.with_life(settled.rows, PAYOUTS, leg=carried.STATEMENT, inputs=inputs)
+    rows = break_life.with_life(settled.rows, PAYOUTS, leg=earlier_period.STATEMENT, inputs=inputs)
     return msgspec.structs.replace(settled, bridge=bridge, rows=rows)
 
 

@@ -28,11 +28,11 @@ def books(made: sample_faults.Month, *, named: str) -> pd.DataFrame:
 
 @pytest.mark.parametrize("named", ["none", "some", "all"])
 @pytest.mark.parametrize("basis", ["gross", "net"])
-def test_what_is_counted_says_what_is_carried(
+def test_what_is_counted_says_what_is_listed(
     made: sample_faults.Month, named: str, basis: str
 ) -> None:
     lines = books(made, named=named)
-    carried, counted = (
+    listed, counted = (
         ledger.match(
             made.collections,
             lines,
@@ -44,12 +44,12 @@ def test_what_is_counted_says_what_is_carried(
         )
         for everything in (True, False)
     )
-    read = carried.rows[carried.rows["standing"] != "ok"].reset_index(drop=True)
-    assert len(carried.rows) > 2_000
+    read = listed.rows[listed.rows["standing"] != "ok"].reset_index(drop=True)
+    assert len(listed.rows) > 2_000
     assert len(read) > 10
     pd.testing.assert_frame_equal(counted.rows, read)
     for name in ("bridge", "ageing", "doubles"):
-        pd.testing.assert_frame_equal(getattr(counted, name), getattr(carried, name))
+        pd.testing.assert_frame_equal(getattr(counted, name), getattr(listed, name))
     assert counted.unexplained == 0
 
 
@@ -61,13 +61,13 @@ def test_a_collection_without_a_reference_is_known_by_its_id(made: sample_faults
     collections = made.collections.copy()
     collections.loc[collections["id"].isin([named, unbooked]), "reference"] = None
     lines = lines[lines["collection_id"] != unbooked]
-    carried, counted = (
+    listed, counted = (
         ledger.match(collections, lines, period=made.period, everything=everything)
         for everything in (True, False)
     )
-    code = carried.rows.set_index("collection_id")["break_code"]
+    code = listed.rows.set_index("collection_id")["break_code"]
     assert (code[named], code[unbooked]) == ("matched", "missing_in_ledger")
-    read = carried.rows[carried.rows["standing"] != "ok"].reset_index(drop=True)
+    read = listed.rows[listed.rows["standing"] != "ok"].reset_index(drop=True)
     pd.testing.assert_frame_equal(counted.rows, read)
     assert counted.unexplained == 0
 
