@@ -57,7 +57,7 @@ class App(ConsoleApp):
 
 async def walk(pilot):
     app = pilot.app
-    async def settle():
+    async def rest():
         # A key, its worker, its answer and the paint each take a turn; a story of long texts takes
         # its time, and the next key is meant for it.
         for _ in range(3):
@@ -66,18 +66,18 @@ async def walk(pilot):
     async def press(*keys):
         for key in keys:
             app.simulate_key(key)
-            await settle()
+            await rest()
             seen[app.console_screen.NAME] += 1
     async def click_all():
         App.clicking = True
         for row in range(1, app.size.height - 2, 4 if records > 10 else 7):
             for column in range(5, app.size.width, 37):
                 await pilot.click(offset=(column, row))
-        await settle()
+        await rest()
         App.clicking = False
         # A click may have gone into a box, which would take the keys that follow as text.
         app.screen.set_focus(None)
-    await settle()
+    await rest()
     await press(*["j"] * records, "g", "right_square_bracket", *["j"] * 3, "right_square_bracket")
     await press(*["j"] * 3, "right_square_bracket", *["j"] * 3, "g")
     await press("y", "Y", "enter", "J")

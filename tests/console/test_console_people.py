@@ -158,7 +158,7 @@ async def test_an_open_window_is_no_matter_for_a_person(
         assert store.audit.page().rows == ()
 
 
-async def test_an_intent_that_was_settled_meanwhile_is_not_decided_and_the_attempt_is_audited(
+async def test_an_intent_that_was_resolved_meanwhile_is_not_decided_and_the_attempt_is_audited(
     opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
     seed.intents()

@@ -28,26 +28,26 @@ class Hands:
 
     def __init__(self, pilot: Pilot[Any], at_rest: AtRest) -> None:
         self.pilot = pilot
-        self.settled = at_rest
+        self.at_rest = at_rest
         self.keys = 0
 
     async def paste(self, text: str) -> None:
         """Paste what the customer sent."""
         self.pilot.app.post_message(Paste(text))
-        await self.settled(self.pilot)
+        await self.at_rest(self.pilot)
 
     async def say(self, text: str) -> None:
         """Type the customer's words, or a note's."""
         for key in text:
             await self.pilot.press("space" if key == " " else key)
-        await self.settled(self.pilot)
+        await self.at_rest(self.pilot)
 
     async def press(self, *keys: str) -> None:
         """Press keys, each after the one before has had its effect."""
         for key in keys:
             self.keys += 1
             await self.pilot.press(key)
-            await self.settled(self.pilot)
+            await self.at_rest(self.pilot)
 
 
 def keys_in_the_readme() -> dict[str, int]:

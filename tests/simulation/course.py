@@ -181,7 +181,7 @@ class Course:
         return create
 
     async def _look_after(self) -> None:
-        """Resume what is open, catch up, settle what is known: what a merchant's job does."""
+        """Resume what is open, catch up, resolve what is known: what a merchant's job does."""
         world = self._world
         for mode in Mode:
             for intent in sorted(open_intents(world.store, mode), key=lambda row: row.reference):

@@ -119,7 +119,7 @@ async def test_enter_on_a_scripted_phone_creates_crash_safely_and_shows_what_bec
         assert "✕ failed insufficient_funds" in shown(app)
 
 
-async def test_an_answer_that_is_lost_leaves_an_intent_that_was_settled_by_its_replay(
+async def test_an_answer_that_is_lost_leaves_an_intent_that_was_resolved_by_its_replay(
     context: Build, store: Store, at_rest: AtRest
 ) -> None:
     app = context()

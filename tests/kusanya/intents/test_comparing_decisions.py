@@ -1,4 +1,4 @@
-"""A decision is compared with what is known: no creation is settled by another order's payment."""
+"""A decision is compared with what is known: no creation is resolved by another order's payment."""
 
 from datetime import timedelta
 from typing import Any

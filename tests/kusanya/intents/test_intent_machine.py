@@ -121,14 +121,14 @@ class CreationMachine(RuleBasedStateMachine):
         """Let time pass."""
         self.clock.pass_by(timedelta(minutes=minutes))
 
-    @rule(data=st.data(), settles=st.booleans())
-    def an_event_arrives(self, data: Any, settles: bool) -> None:
+    @rule(data=st.data(), resolves=st.booleans())
+    def an_event_arrives(self, data: Any, resolves: bool) -> None:
         """Let an event arrive, however late."""
         if not self.service.collections:
             return
         seen = self.service.event(data.draw(st.sampled_from(sorted(self.service.collections))))
         self.store.record(seen)
-        if settles:
+        if resolves:
             resolve_by_reference(self.store, seen.collection, now=self.clock.now())
 
     @rule()

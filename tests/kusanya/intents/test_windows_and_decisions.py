@@ -1,4 +1,4 @@
-"""When an intent may no longer be sent, what settles it then, and when a person decides."""
+"""When an intent may no longer be sent, what resolves it then, and when a person decides."""
 
 from datetime import timedelta
 from typing import Any
@@ -81,18 +81,18 @@ def test_a_clock_that_went_back_sends_nothing(
     assert len(service.arrived) == 1
 
 
-def test_an_event_with_the_reference_settles_what_can_no_longer_be_sent(
+def test_an_event_with_the_reference_resolves_what_can_no_longer_be_sent(
     store: Store, new_client: NewClient, service: Any, clock: Any, lose_the_answer: Any
 ) -> None:
     lose_the_answer()
     clock.pass_by(timedelta(days=2))
     seen = service.event("col_1")
     store.record(seen)
-    settled = resolve_by_reference(store, seen.collection, now=clock.now())
-    assert settled is not None
-    assert (settled.state, settled.collection_id) == (IntentState.SETTLED, "col_1")
+    resolved = resolve_by_reference(store, seen.collection, now=clock.now())
+    assert resolved is not None
+    assert (resolved.state, resolved.collection_id) == (IntentState.SETTLED, "col_1")
     assert resolve_by_reference(store, seen.collection, now=clock.now()) is None
-    assert resume(store, new_client(), settled).collection.status == "succeeded"
+    assert resume(store, new_client(), resolved).collection.status == "succeeded"
     assert len(service.arrived) == 1
 
 
@@ -101,7 +101,7 @@ def test_an_event_with_the_reference_settles_what_can_no_longer_be_sent(
     [{"amount": 5001}, {"phone": "255754000002"}, {"created_at": "2026-03-02T11:00:00Z"}],
     ids=str,
 )
-def test_a_collection_that_may_be_anothers_settles_nothing(
+def test_a_collection_that_may_be_anothers_resolves_nothing(
     store: Store, service: Any, changed: dict[str, Any], lose_the_answer: Any
 ) -> None:
     lose_the_answer()

@@ -51,7 +51,7 @@ class Life:
             number = self.chance.randrange(8)
             self.chance.choice(
                 (self._poll, self._arrive, self._arrive, self._reject, self._create, self._attempt,
-                 self._attempt, self._settle, self._say, self._check)
+                 self._attempt, self._resolve, self._say, self._check)
             )(number)  # fmt: skip
 
     def _status(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Life:
             self.store.intents.begin_attempt(id_, at=self.clock.now())
             self.open[id_] = number + 1, True
 
-    def _settle(self, number: int) -> None:
+    def _resolve(self, number: int) -> None:
         if not self.open:
             return
         id_ = self.chance.choice(sorted(self.open))

@@ -108,7 +108,7 @@ def test_ending_an_attempt_that_was_never_begun_is_refused(store: Store, make: A
         store.intents.begin_attempt("int_unknown", at=make.noon)
 
 
-def test_a_late_answer_does_not_undo_a_settlement(store: Store, make: Any) -> None:
+def test_a_late_answer_does_not_undo_a_resolution(store: Store, make: Any) -> None:
     intent = prepare(store)
     number = store.intents.begin_attempt(intent.id, at=make.noon).number
     store.intents.resolve(intent.id, collection_id="col_1", sentence="the event evt_1 says so")
@@ -273,7 +273,7 @@ def test_only_an_answer_changes_an_intent_that_is_over(
     assert [a.outcome for a in store.intents.attempts(begun.intent.id)] == ["lost", "answered"]
 
 
-def test_a_settlement_from_other_states_only_leaves_the_intent(store: Store, make: Any) -> None:
+def test_a_resolution_from_other_states_only_leaves_the_intent(store: Store, make: Any) -> None:
     begun = begin(store, make)
     row = store.intents.resolve(
         begun.intent.id,
@@ -315,8 +315,8 @@ def test_intents_are_listed_by_state_mode_and_page(store: Store, make: Any) -> N
     rest = store.intents.page(Mode.TEST, older_than=page.rows[-1].key)
     assert [row.id for row in rest.rows] == [made[2].id, made[1].id, made[0].id]
     assert not rest.more
-    settled = store.intents.page(states=(IntentState.SETTLED,)).rows
-    assert [row.id for row in settled] == [made[0].id]
+    resolved = store.intents.page(states=(IntentState.SETTLED,)).rows
+    assert [row.id for row in resolved] == [made[0].id]
     assert store.intents.by_reference(Mode.LIVE, "INV-9") == (live,)
 
 

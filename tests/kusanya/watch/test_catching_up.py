@@ -180,7 +180,7 @@ def test_what_is_left_after_a_stop_is_counted_on_every_page(scene: Any) -> None:
     assert found.stopped is not None
 
 
-def test_it_settles_intents_whose_collections_it_finds(scene: Any) -> None:
+def test_it_resolves_intents_whose_collections_it_finds(scene: Any) -> None:
     # 255754000014: accepted, and the connection is cut after the commit.
     hasty = Client(
         scene.service.test_key,

@@ -68,7 +68,7 @@ class Disk:
         file.pending = [pending for pending in file.pending if pending.place >= began]
         fate = _always if ok else self._coin
         for pending in meant:
-            _settle(file.durable, pending.step, fate)
+            _apply_fate(file.durable, pending.step, fate)
 
     def states(self, count: int) -> Iterator[dict[str, bytes]]:
         """Yield the contents by path that the folder may have if the power fails now."""
@@ -85,9 +85,9 @@ class Disk:
                 contents = bytearray(file.durable)
                 for pending in file.pending:
                     if torn:
-                        _settle(contents, pending.step, fate)
+                        _apply_fate(contents, pending.step, fate)
                     elif fate():
-                        _settle(contents, pending.step, _always)
+                        _apply_fate(contents, pending.step, _always)
                 found[path] = bytes(contents)
             yield found
 
@@ -103,7 +103,7 @@ def _never() -> bool:
     return False
 
 
-def _settle(contents: bytearray, step: Write | Truncation, fate: Fate) -> None:
+def _apply_fate(contents: bytearray, step: Write | Truncation, fate: Fate) -> None:
     """Bring those sectors of one write into `contents` that fate lets through."""
     if isinstance(step, Truncation):
         if fate():

@@ -88,7 +88,7 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "anomalies": Room(("kusanya.state.anomalies",), ("kusanya/state/test_anomalies.py",)),
     "window": Room(("kusanya.intents.window",), _INTENTS),
-    "settling": Room(("kusanya.intents.resolving",), _INTENTS),
+    "resolving": Room(("kusanya.intents.resolving",), _INTENTS),
     "creating": Room(
         (
             "kusanya.intents.creating",

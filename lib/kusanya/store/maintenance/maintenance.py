@@ -76,7 +76,7 @@ class Maintenance(StorePart):
                 _counted_deliveries,
                 _journal,
                 _events,
-                _settled_intents,
+                _resolved_intents,
                 _receipts,
             ):
                 found.extend(_few(part(connection)))
@@ -256,7 +256,7 @@ def _events(connection: Connection) -> Iterator[StoreFinding]:
             )
 
 
-def _settled_intents(connection: Connection) -> Iterator[StoreFinding]:
+def _resolved_intents(connection: Connection) -> Iterator[StoreFinding]:
     of, it = intent.c, collection.c
     same = (
         (it.mode == of.mode)

@@ -20,14 +20,14 @@ def check_reference(same: Sequence[IntentRow], *, repeated: bool) -> IntentRow |
     become a collection, `repeated` or not, for a repeat would then be a second charge; and where
     one became a collection and the new one is not meant as a repeat.
     """
-    unsettled = next((row for row in same if row.state not in OVER), None)
-    if unsettled is not None:
+    open_one = next((row for row in same if row.state not in OVER), None)
+    if open_one is not None:
         raise IntentError(
-            f"this reference was used before, by {unsettled.id} ({unsettled.state.value}), and "
+            f"this reference was used before, by {open_one.id} ({open_one.state.value}), and "
             "the customer may still be charged for it: resume that one first, or decide it by "
             "hand once its replay window is over",
             reason=IntentReason.REFERENCE_OPEN,
-            intent_id=unsettled.id,
+            intent_id=open_one.id,
         )
     standing = next((row for row in same if _became_something(row)), None)
     if standing is not None and not repeated:

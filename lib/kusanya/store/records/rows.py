@@ -202,7 +202,7 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True):
     first_sent_at: datetime | None
     collection_id: str | None
     outcome: str | None
-    """A sentence: the service's error code, the event or the person that settled it, and why."""
+    """A sentence: the service's error code, the event or the person that resolved it, and why."""
     attempts: int
     claimed_by: str | None = None
     """The process that is sending it now."""
