@@ -1,8 +1,8 @@
 """The feed: what changed in the store since we last looked, as one frozen snapshot a tick.
 
-`Feed.read` runs on one thread, one call at a time, and never on the event loop. It starts at the
-feed's head before it counts, so an overlap is possible and a gap is not. Counts come from rollups:
-no call costs more when the history is longer.
+`FeedReader.read` runs on one thread, one call at a time, and never on the event loop. It starts at
+the feed's head before it counts, so an overlap is possible and a gap is not. Counts come from
+rollups: no call costs more when the history is longer.
 """
 
 from collections import Counter
@@ -122,7 +122,7 @@ class _PartOfHour(msgspec.Struct, frozen=True, kw_only=True):
     arrivals: tuple[DeliveryRollupRow, ...]
 
 
-class Feed:
+class FeedReader:
     """Follows one mode of a store.
 
     The first `read` primes the figures, each later one tells what changed. Raises StoreError; the

@@ -36,7 +36,7 @@ from kusanya_service.simulation.networks import Operators
 from kusanya_service.simulation.rules import Rules
 from kusanya_service.simulation.seeded_random import SeededRandom
 from kusanya_service.simulation.stored_clock import load_clock, load_number, store_clock
-from kusanya_service.simulation.timeline import Timeline, make_timeline
+from kusanya_service.simulation.timeline import ServiceTimeline, make_timeline
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.store import Storage
 
@@ -48,7 +48,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """What a running service consists of, as `build` puts it together."""
 
     storage: Storage
-    timeline: Timeline
+    timeline: ServiceTimeline
     operators: Operators
     sender: HttpSender
     resolver: Resolver | None
@@ -62,7 +62,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 class _World(msgspec.Struct, frozen=True, kw_only=True):
     """What decides how collections go."""
 
-    timeline: Timeline
+    timeline: ServiceTimeline
     operators: Operators
     rules: Rules
     faults: Faults
@@ -206,7 +206,7 @@ def _make_delivery(
     )
 
 
-async def _open_timeline(options: Options, storage: Storage) -> Timeline:
+async def _open_timeline(options: Options, storage: Storage) -> ServiceTimeline:
     stored = load_clock(storage.reader)
     timeline = make_timeline(
         options.clock, stored, starts_at=options.starts_at, uptime=options.uptime

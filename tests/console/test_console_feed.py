@@ -11,7 +11,7 @@ from kusanya.store import Store
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode
 from kusanya.wording import Language
-from kusanya_console.feed import CollectionCounts, Feed, Tally
+from kusanya_console.feed import CollectionCounts, FeedReader, Tally
 from kusanya_console.lists.figures import collection_figures
 from kusanya_console.ui import language
 from kusanya_console.ui.format import plain
@@ -23,7 +23,7 @@ def test_the_first_snapshot_primes_and_the_next_ones_say_what_changed(
     store: Store, seed: Any, clock: ManualClock
 ) -> None:
     seed.busy(10)
-    feed = Feed(store, mode=Mode.LIVE, clock=clock)
+    feed = FeedReader(store, mode=Mode.LIVE, clock=clock)
     assert feed.read().changed == frozenset()
     assert feed.read().changed == frozenset()
     done = seed.life(3000, at=clock.now())
@@ -39,7 +39,7 @@ def test_the_last_60_minutes_reach_into_the_hour_before(
     now = clock.now()  # 15:24:07 in East Africa
     for n, ago in enumerate((5, 30, 59, 61)):
         seed.life(1 + 10 * n, at=now - timedelta(minutes=ago))
-    snapshot = Feed(store, mode=Mode.LIVE, clock=clock).read()
+    snapshot = FeedReader(store, mode=Mode.LIVE, clock=clock).read()
     assert snapshot.hour.of("succeeded").count == 3
     assert snapshot.arrivals.total == 3
     assert snapshot.hour.of("succeeded").amount == sum(
@@ -52,7 +52,7 @@ async def test_a_minute_later_what_is_an_hour_old_is_gone(
     store: Store, seed: Any, clock: ManualClock
 ) -> None:
     seed.life(1, at=clock.now() - timedelta(minutes=59))
-    feed = Feed(store, mode=Mode.LIVE, clock=clock)
+    feed = FeedReader(store, mode=Mode.LIVE, clock=clock)
     assert feed.read().hour.of("succeeded").count == 1
     await clock.advance(61)
     assert feed.read().hour.of("succeeded").count == 0
@@ -69,7 +69,7 @@ def test_figures_count_this_hour_and_sum_the_eat_day_of_one_mode(
     seed.life(3, at=midnight - timedelta(seconds=1), status="succeeded", **money)
     seed.life(4, at=now, status="succeeded", mode=Mode.TEST, **money)
     seed.life(5, at=now, status="succeeded", currency="USD", **money)
-    snapshot = Feed(store, mode=Mode.LIVE, clock=clock).read()
+    snapshot = FeedReader(store, mode=Mode.LIVE, clock=clock).read()
     assert snapshot.hour.of("succeeded").count == 2
     day = snapshot.day.of("succeeded")
     assert (day.count, day.amount, day.fee) == (3, 20_000, 300)
@@ -81,14 +81,14 @@ def test_unknown_statuses_are_counted_as_others_and_not_as_finals(
     store: Store, seed: Any, clock: ManualClock
 ) -> None:
     seed.busy(10)
-    hour = Feed(store, mode=Mode.LIVE, clock=clock).read().hour
+    hour = FeedReader(store, mode=Mode.LIVE, clock=clock).read().hour
     assert hour.others == 2, "one status that nobody names and one contradiction"
     assert hour.finals == 6 + 2 + 2
 
 
 def test_arrivals_are_counted_by_verdict(store: Store, seed: Any, clock: ManualClock) -> None:
     seed.busy(10)
-    arrivals = Feed(store, mode=Mode.LIVE, clock=clock).read().arrivals
+    arrivals = FeedReader(store, mode=Mode.LIVE, clock=clock).read().arrivals
     assert arrivals.verdicts[Verdict.REJECTED] == 3
     assert arrivals.verdicts[Verdict.REPEAT] == 1
 
@@ -98,7 +98,7 @@ def test_the_trend_moves_with_the_minutes_and_follows_a_status(
 ) -> None:
     born = seed.collection(1, at=clock.now())
     seed.answered(born)
-    feed = Feed(store, mode=Mode.LIVE, clock=clock)
+    feed = FeedReader(store, mode=Mode.LIVE, clock=clock)
     assert feed.read().trends["created"][-1] == 1
     clock.sleep(60)
     done = seed.collection(1, at=born.created_at, status="succeeded", completed_at=clock.now())
@@ -113,7 +113,7 @@ def test_what_the_other_mode_says_of_a_known_collection_is_news(
 ) -> None:
     born = seed.collection(1, at=clock.now())
     seed.answered(born)
-    feed = Feed(store, mode=Mode.LIVE, clock=clock)
+    feed = FeedReader(store, mode=Mode.LIVE, clock=clock)
     feed.read()
     for number in (1, 2):
         seed.answered(seed.collection(number, at=clock.now(), mode=Mode.TEST))
@@ -126,7 +126,7 @@ def test_what_the_other_mode_says_of_a_known_collection_is_news(
 def test_a_backlog_is_read_in_bounded_steps_and_its_age_is_reported(
     store: Store, seed: Any, clock: ManualClock
 ) -> None:
-    feed = Feed(store, mode=Mode.LIVE, clock=clock)
+    feed = FeedReader(store, mode=Mode.LIVE, clock=clock)
     feed.read()
     pending = [
         store.submit(seed.observation(seed.collection(n, at=clock.now()))) for n in range(5_200)
@@ -154,7 +154,7 @@ def test_health_is_examined_again_although_a_virtual_clock_stands_still(
     store: Store, seed: Any
 ) -> None:
     clock = StandingClock(NOON)
-    feed = Feed(store, mode=Mode.LIVE, clock=clock)
+    feed = FeedReader(store, mode=Mode.LIVE, clock=clock)
     assert feed.read().health.stuck == ()
     seed.answered(seed.collection(1, at=NOON - timedelta(minutes=3)))
     clock.sleep(6)
@@ -173,7 +173,7 @@ def test_what_failed_and_what_nobody_knows_is_counted_whole_on_eighty_columns(
         currency="TZS",
         other_currencies=False,
     )
-    snapshot = structs.replace(Feed(store, mode=Mode.LIVE, clock=clock).read(), hour=hour)
+    snapshot = structs.replace(FeedReader(store, mode=Mode.LIVE, clock=clock).read(), hour=hour)
     [said] = plain(collection_figures(snapshot, 78, short=True)).splitlines()
     assert len(said) <= 78
     for status in ("succeeded", "failed", "expired"):

@@ -33,7 +33,7 @@ from kusanya_console.actions.messages import (
 from kusanya_console.application.palette import CommandProvider
 from kusanya_console.application.preferences import Preferences
 from kusanya_console.commands import LIVE, SCREENS, ScreenEntry
-from kusanya_console.feed import Feed
+from kusanya_console.feed import FeedReader
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui.alarm_bell import AlarmBell
@@ -144,7 +144,7 @@ class ConsoleApp(Preferences):
             profile=profile,
             store=shown,
         )
-        self._feed = Feed(store, mode=mode, clock=clock)
+        self._feed = FeedReader(store, mode=mode, clock=clock)
         self.context.home = mode
         self._tick_s = tick_s
         self._jitter = jitter
@@ -316,7 +316,7 @@ class ConsoleApp(Preferences):
         self.context.mode = mode = Mode.TEST if self.context.mode is Mode.LIVE else Mode.LIVE
         self.context.snapshot = None
         self.context.show(None)
-        self._feed = Feed(self.context.store, mode=mode, clock=self.context.clock)
+        self._feed = FeedReader(self.context.store, mode=mode, clock=self.context.clock)
         self._status = msgspec.structs.replace(
             self._status, mode=mode, unknown=0, alarms=(), updated_at=None
         )

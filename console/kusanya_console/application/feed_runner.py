@@ -11,7 +11,7 @@ from kusanya.errors import StoreError
 from kusanya_console.actions.messages import EndpointsLoaded, FeedAdvanced, FeedFailed
 from kusanya_console.actions.runner import ActionRunner
 from kusanya_console.dashboard.errors import DashboardError
-from kusanya_console.feed import Feed
+from kusanya_console.feed import FeedReader
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.status_line import StatusBarState, alarm_words
 from kusanya_console.ui.alarm_bell import AlarmBell
@@ -26,7 +26,7 @@ _BACKOFF_S = (1, 2, 4, 8, 16, 30)
 class FeedRunner(ActionRunner):
     """An application that reads the store on a thread, and shows on its status line how it is."""
 
-    _feed: Feed
+    _feed: FeedReader
     _status: StatusBarState
     _alarm_bell: AlarmBell
     _jitter: Callable[[], float]

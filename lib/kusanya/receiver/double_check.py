@@ -39,7 +39,7 @@ class DoubleCheckPolicy(StrEnum):
     """A fixed share of all events, and every contradiction."""
 
 
-class ServiceReader(Protocol):
+class CheckClient(Protocol):
     """What the check needs of a `kusanya.Client`."""
 
     def get_event(self, event_id: str, /) -> Event:
@@ -83,7 +83,7 @@ class DoubleCheck(ForkAware):
     def __init__(
         self,
         store: Store,
-        clients: Mapping[Mode, ServiceReader],
+        clients: Mapping[Mode, CheckClient],
         *,
         policy: DoubleCheckPolicy = DoubleCheckPolicy.ON_CONTRADICTION,
         share: float = 0.05,

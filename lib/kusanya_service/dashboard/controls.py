@@ -10,7 +10,7 @@ from kusanya_service.dashboard.web import answer, list_answer, read
 from kusanya_service.delivery.event_runner import EventRunner
 from kusanya_service.errors import ApiError
 from kusanya_service.simulation.faults import Faults, Scenario
-from kusanya_service.simulation.timeline import Timeline
+from kusanya_service.simulation.timeline import ServiceTimeline
 
 _FARTHEST_S: Final = 10 * 366 * 24 * 60 * 60
 
@@ -22,7 +22,7 @@ class _Advance(msgspec.Struct, forbid_unknown_fields=True):
 class ClockRoutes:
     """The routes under /dashboard/clock."""
 
-    def __init__(self, *, timeline: Timeline, runner: EventRunner) -> None:
+    def __init__(self, *, timeline: ServiceTimeline, runner: EventRunner) -> None:
         self._timeline = timeline
         self._runner = runner
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from kusanya_service.dashboard.web import answer, limit_of, list_answer, mode_of
 from kusanya_service.delivery.event_runner import EventRunner
 from kusanya_service.errors import ApiError, not_found
-from kusanya_service.simulation.timeline import Timeline, iso, iso_or_none
+from kusanya_service.simulation.timeline import ServiceTimeline, iso, iso_or_none
 from kusanya_service.storage import queries
 from kusanya_service.storage.records import AttemptRow, DeliveryRow
 from kusanya_service.storage.store import Storage
@@ -20,7 +20,7 @@ _STATUSES: Final = frozenset({"pending", "held", "succeeded", "failed"})
 class DeliveryRoutes:
     """The routes that show what was sent, and one that sends again."""
 
-    def __init__(self, *, storage: Storage, timeline: Timeline, runner: EventRunner) -> None:
+    def __init__(self, *, storage: Storage, timeline: ServiceTimeline, runner: EventRunner) -> None:
         self._storage = storage
         self._timeline = timeline
         self._runner = runner

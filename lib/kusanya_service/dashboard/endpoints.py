@@ -22,7 +22,7 @@ from kusanya_service.delivery.urls import parse_url
 from kusanya_service.errors import ApiError, not_found
 from kusanya_service.http.auth import new_signing_secret
 from kusanya_service.simulation.rules import Rules
-from kusanya_service.simulation.timeline import SECOND_MS, Timeline, iso, iso_or_none
+from kusanya_service.simulation.timeline import SECOND_MS, ServiceTimeline, iso, iso_or_none
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.database import Connection
 from kusanya_service.storage.records import Endpoint, OpenDelivery
@@ -45,7 +45,7 @@ class EndpointRoutes:
         self,
         *,
         storage: Storage,
-        timeline: Timeline,
+        timeline: ServiceTimeline,
         rules: Rules,
         runner: EventRunner,
         sender: HttpSender,

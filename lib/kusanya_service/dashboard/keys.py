@@ -9,7 +9,7 @@ from kusanya_service.dashboard.web import answer, list_answer, read
 from kusanya_service.errors import ApiError, not_found
 from kusanya_service.http.auth import FULL, READ, KeyRing, add_key, new_api_key
 from kusanya_service.simulation.rules import Rules
-from kusanya_service.simulation.timeline import Timeline, iso, iso_or_none
+from kusanya_service.simulation.timeline import ServiceTimeline, iso, iso_or_none
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.records import ApiKey
 from kusanya_service.storage.store import Storage
@@ -24,7 +24,13 @@ class KeyRoutes:
     """The routes under /dashboard/keys."""
 
     def __init__(
-        self, *, storage: Storage, timeline: Timeline, rules: Rules, ring: KeyRing, prefix: str
+        self,
+        *,
+        storage: Storage,
+        timeline: ServiceTimeline,
+        rules: Rules,
+        ring: KeyRing,
+        prefix: str,
     ) -> None:
         self._storage = storage
         self._timeline = timeline

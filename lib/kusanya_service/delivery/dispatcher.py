@@ -19,7 +19,7 @@ from kusanya_service.errors import StorageError, code_places
 from kusanya_service.simulation.event_queue import DueAttempt, EventQueue
 from kusanya_service.simulation.faults import FaultKind, Faults, payload_change
 from kusanya_service.simulation.rules import Rules
-from kusanya_service.simulation.timeline import SECOND_MS, Timeline
+from kusanya_service.simulation.timeline import SECOND_MS, ServiceTimeline
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.records import Endpoint, OpenDelivery, PendingDelivery
 from kusanya_service.storage.store import Storage
@@ -56,7 +56,7 @@ class Dispatcher:
         self,
         *,
         storage: Storage,
-        timeline: Timeline,
+        timeline: ServiceTimeline,
         queue: EventQueue,
         sender: HttpSender,
         rules: Rules,

@@ -18,7 +18,7 @@ from kusanya_service.simulation.stored_clock import store_clock
 from kusanya_service.simulation.timeline import (
     SECOND_MS,
     RunningTimeline,
-    Timeline,
+    ServiceTimeline,
     VirtualTimeline,
 )
 from kusanya_service.storage import queries
@@ -40,7 +40,7 @@ class EventRunner:
         self,
         *,
         storage: Storage,
-        timeline: Timeline,
+        timeline: ServiceTimeline,
         queue: EventQueue,
         dispatcher: Dispatcher,
         rules: Rules,

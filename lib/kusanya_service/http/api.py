@@ -42,7 +42,7 @@ from kusanya_service.simulation.faults import FaultKind, Faults
 from kusanya_service.simulation.networks import Script
 from kusanya_service.simulation.resources import Principal, encode
 from kusanya_service.simulation.rules import Rules
-from kusanya_service.simulation.timeline import Timeline
+from kusanya_service.simulation.timeline import ServiceTimeline
 from kusanya_service.storage import queries
 from kusanya_service.storage.store import Storage
 
@@ -86,7 +86,7 @@ class Api:
         self,
         *,
         storage: Storage,
-        timeline: Timeline,
+        timeline: ServiceTimeline,
         runner: EventRunner,
         rules: Rules,
         keys: KeyRing,

@@ -56,7 +56,7 @@ def _second(second: int) -> str:
     return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-class Timeline(Protocol):
+class ServiceTimeline(Protocol):
     """Service time, however it passes."""
 
     @property
@@ -173,7 +173,7 @@ class VirtualTimeline:
         """Set the time; an earlier one leaves it where it is."""
         self._now_ms = max(self._now_ms, at_ms)
 
-    async def asleep(self, seconds: float) -> None:  # noqa: ARG002 - the shape of a Timeline
+    async def asleep(self, seconds: float) -> None:  # noqa: ARG002 - the shape of a ServiceTimeline
         """Never returns by itself: nothing waits for time that stands still."""
         raise AssertionError("nothing sleeps in virtual time; it is moved from item to item")
 
@@ -192,7 +192,7 @@ def make_timeline(
     *,
     starts_at: datetime | None = None,
     uptime: ReadUptime | None = None,
-) -> Timeline:
+) -> ServiceTimeline:
     """Return the timeline for a `--clock` value or a clock object.
 
     `starts_at` is where virtual time begins in a fresh data folder. `uptime` tells how much time

@@ -46,7 +46,7 @@ from kusanya_service.asgi import App
 from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
 from kusanya_service.server import RunningService, serve
-from kusanya_service.simulation.timeline import RunningTimeline, Timeline, from_ms
+from kusanya_service.simulation.timeline import RunningTimeline, ServiceTimeline, from_ms
 from kusanya_service.testing.capturing_endpoint import CapturedDelivery, CapturingEndpoint, Reply
 from kusanya_service.testing.forwarding import AppServer, Forwarder
 
@@ -84,7 +84,7 @@ class ServiceClock(SystemClock):
     Waiting on it waits in real time, because nobody knows when it moves; durations are real too.
     """
 
-    def __init__(self, timeline: Timeline) -> None:
+    def __init__(self, timeline: ServiceTimeline) -> None:
         self._timeline = timeline
 
     def now(self) -> datetime:

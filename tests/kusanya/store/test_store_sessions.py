@@ -104,11 +104,11 @@ def test_every_transaction_is_bounded_and_nothing_outlives_it(postgres_url: str)
     query = text(f"SELECT {', '.join(f'current_setting({name!r})' for name in named)}")
     with Store.open(postgres_url) as store:
         found = store._engines
-        for lend, said in (
+        for connected, said in (
             (found.writing, ("5s", "5s", "off")),
             (found.reading, ("5s", "5min", "on")),
         ):
-            with lend() as connection:
+            with connected() as connection:
                 assert tuple(connection.execute(query).one()) == said
                 connection.rollback()
                 # As the next program finds the session that a pooler lends it.

@@ -123,14 +123,14 @@ def test_a_trace_that_fails_does_not_fail_a_payment(
 ) -> None:
     class BrokenProcessor(SpanProcessor):
         def on_start(self, span: object, parent_context: object = None) -> None:
-            if not is_mended:
+            if not is_fixed:
                 raise ZeroDivisionError
 
-    is_mended = False
+    is_fixed = False
     trace.get_tracer_provider().add_span_processor(BrokenProcessor())  # type: ignore[attr-defined] # the SDK's
     store, client = shop
     made = create_safely(store, client, amount=5000, phone="255754000001", reference="INV-79")
-    is_mended = True
+    is_fixed = True
     assert made.collection.reference == "INV-79"
     assert "a span was not recorded" in {one.message for one in caplog.records}
 

@@ -15,7 +15,7 @@ from kusanya.store.records import CollectionRow, IntentState, Verdict
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.cli.talk import lines
-from kusanya_console.feed import Feed, Snapshot
+from kusanya_console.feed import FeedReader, Snapshot
 from kusanya_console.ui.language import translate, translate_filled
 
 _SAID_AT_ONCE: Final = 20
@@ -42,7 +42,7 @@ class Announcer:
         self._store = store
         self._mode = mode
         self._clock = clock
-        self._feed = Feed(store, mode=mode, clock=clock)
+        self._feed = FeedReader(store, mode=mode, clock=clock)
         self._snapshot: Snapshot | None = None
         self._alarms: dict[tuple[str, str], Alarm] = {}
         self._states: dict[str, tuple[object, ...]] = {}

@@ -13,7 +13,7 @@ from kusanya.reconcile.notebook import views
 from kusanya.reconcile.pack import cells
 from kusanya.reconcile.pack.cells import SUM, Formula
 from kusanya.reconcile.pack.imprint import Imprint
-from kusanya.reconcile.pack.sheets import HEAD, Sheet, statement_sums
+from kusanya.reconcile.pack.sheets import HEAD, Worksheet, statement_sums
 from kusanya.reconcile.pack.summary import Summary
 from kusanya.text import safe, shorten
 
@@ -35,7 +35,7 @@ _STANDINGS: Final = {"break": "break", "expected": "carried", "ok": "agrees"}
 _SIGNATURES: Final = ("prepared by", "reviewed by", "approved by")
 
 
-def fill_statement(sheet: Sheet, made: Report, imprint: Imprint) -> None:
+def fill_statement(sheet: Worksheet, made: Report, imprint: Imprint) -> None:
     """Write the reconciliation statement: one page that leads from total to total, down to 0."""
     sheet.head("Reconciliation statement", imprint, across=_COLUMNS)
     money = _money_width(made)
@@ -71,7 +71,7 @@ def fill_statement(sheet: Sheet, made: Report, imprint: Imprint) -> None:
     _lines(sheet, lines, row)
 
 
-def _brief(sheet: Sheet, frame: pd.DataFrame, row: int) -> int:
+def _brief(sheet: Worksheet, frame: pd.DataFrame, row: int) -> int:
     """Write one line per bridge, from its total to the other side's; return the row below."""
     for _, part in frame.groupby("part", sort=False):
         for place in range(_COLUMNS):
@@ -86,7 +86,7 @@ def _brief(sheet: Sheet, frame: pd.DataFrame, row: int) -> int:
     return row - 1
 
 
-def _brief_line(sheet: Sheet, line: Any, row: int) -> None:
+def _brief_line(sheet: Worksheet, line: Any, row: int) -> None:
     known = (line.channel, line.currency)
     sheet.write((row, _WORDS), ", ".join(str(name) for name in known if not pd.isna(name)), "line")
     values = [int(line.balance), int(line.breaks), int(line.carried)]
@@ -124,7 +124,7 @@ def _facts(made: Report, imprint: Imprint) -> Iterator[tuple[str, str]]:
     yield "Run", f"{imprint.run_id}, facts up to journal position {inputs.as_of:,}"
 
 
-def _needs(sheet: Sheet, made: Report, row: int) -> int:
+def _needs(sheet: Worksheet, made: Report, row: int) -> int:
     """Write what needs a person, each with its count and sum; return the row below it."""
     _part_head(sheet, "What needs a person", row)
     found = findings.left(made.findings)
@@ -144,7 +144,7 @@ def _needs(sheet: Sheet, made: Report, row: int) -> int:
     return row + 1
 
 
-def _part_head(sheet: Sheet, title: str, row: int) -> None:
+def _part_head(sheet: Worksheet, title: str, row: int) -> None:
     for place in range(_COLUMNS):
         sheet.write((row, place), "", "part")
     sheet.write((row, _FIRST), title, "part")
@@ -152,7 +152,7 @@ def _part_head(sheet: Sheet, title: str, row: int) -> None:
     sheet.write((row, _AMOUNT), "amount", "part_number")
 
 
-def _lines(sheet: Sheet, frame: pd.DataFrame, row: int) -> int:
+def _lines(sheet: Worksheet, frame: pd.DataFrame, row: int) -> int:
     """Write the statement's lines from a row on and return the row below them."""
     keys = ["part", "channel", "currency"]
     for _, lines in frame.groupby(keys, sort=False, dropna=False):
@@ -162,7 +162,7 @@ def _lines(sheet: Sheet, frame: pd.DataFrame, row: int) -> int:
     return row - 1
 
 
-def _part(sheet: Sheet, lines: pd.DataFrame, first: int) -> int:
+def _part(sheet: Worksheet, lines: pd.DataFrame, first: int) -> int:
     roles = [LineRole(role) for role in lines["role"]]
     values = [None if pd.isna(value) else int(value) for value in lines["amount"]]
     places = list(range(len(lines)))
@@ -183,7 +183,7 @@ def _part(sheet: Sheet, lines: pd.DataFrame, first: int) -> int:
     return first + len(lines)
 
 
-def _block(sheet: Sheet, frame: pd.DataFrame, title: str, row: int) -> int:
+def _block(sheet: Worksheet, frame: pd.DataFrame, title: str, row: int) -> int:
     """Write a small table whose first two columns share one cell; return the row below it."""
     names = list(frame.columns)[2:]
     sheet.write((row, 0), title, "part")
@@ -203,7 +203,7 @@ def _block(sheet: Sheet, frame: pd.DataFrame, title: str, row: int) -> int:
     return row if "file_total" in names else _block_totals(sheet, frame, first, row)
 
 
-def _block_totals(sheet: Sheet, frame: pd.DataFrame, first: int, row: int) -> int:
+def _block_totals(sheet: Worksheet, frame: pd.DataFrame, first: int, row: int) -> int:
     for currency, rows in frame.groupby("currency", sort=True, dropna=True):
         if len(rows) < 2:  # noqa: PLR2004 - one row is its own sum
             continue
@@ -218,7 +218,7 @@ def _block_totals(sheet: Sheet, frame: pd.DataFrame, first: int, row: int) -> in
     return row
 
 
-def fill_summary(sheet: Sheet, facts: Summary, imprint: Imprint) -> None:
+def fill_summary(sheet: Worksheet, facts: Summary, imprint: Imprint) -> None:
     """Write the list of facts: verdict, findings, period, tolerances, hashes."""
     sheet.head("Facts of this run", imprint, across=2)
     sheet.sheet.set_column(0, 0, 56)
@@ -230,7 +230,7 @@ def fill_summary(sheet: Sheet, facts: Summary, imprint: Imprint) -> None:
         sheet.write((place, 1), value, "fact" if isinstance(value, int) else None)
 
 
-def fill_sign_off(sheet: Sheet, imprint: Imprint) -> None:
+def fill_sign_off(sheet: Worksheet, imprint: Imprint) -> None:
     """Write the sheet to sign: what is signed, by run id, verdict and hashes, and by whom."""
     sheet.head("Sign-off", imprint, across=4)
     for place, width in enumerate((30, 44, 34, 22)):

@@ -39,7 +39,7 @@ _LINES: Final = 30
 """Lines that a row is high at most; a longer text is read in its cell."""
 
 
-class Sheet:
+class Worksheet:
     """A worksheet with what it takes to write a cell of it."""
 
     def __init__(self, sheet: Any, formats: dict[str, Any], counts: Counts) -> None:
@@ -92,7 +92,7 @@ def _field(text: str) -> str:
     return text.replace("&", "&&")
 
 
-def fill(sheet: Sheet, page: ReportPage, imprint: Imprint, *, rows: int) -> None:
+def fill(sheet: Worksheet, page: ReportPage, imprint: Imprint, *, rows: int) -> None:
     """Write a page's table: at most `rows` rows, its sums as formulas over its own cells."""
     frame = layout.read(page.frame)
     shown = frame.head(rows)
@@ -135,7 +135,7 @@ def title(page: ReportPage, shown: pd.DataFrame, rows: int) -> str:
     return f"{page.title} · {', '.join(notes)}: all in csv/{page.name}.csv"
 
 
-def _headings(sheet: Sheet, frame: pd.DataFrame) -> list[float]:
+def _headings(sheet: Worksheet, frame: pd.DataFrame) -> list[float]:
     """Write the headings and return how wide the columns are."""
     heads = [_heading(str(name), dtype) for name, dtype in frame.dtypes.items()]
     widths = _widths(frame, heads)
@@ -268,7 +268,7 @@ def _day_sums(frame: pd.DataFrame) -> dict[Place, Any]:
     return found
 
 
-def _totals(sheet: Sheet, frame: pd.DataFrame, kinds: list[str]) -> None:
+def _totals(sheet: Worksheet, frame: pd.DataFrame, kinds: list[str]) -> None:
     """Write the sums of each currency below the table."""
     names = list(frame.columns)
     sums = list(layout.totals(frame))

@@ -11,7 +11,7 @@ from kusanya.reconcile.matching.ledger import Progress
 from kusanya.reconcile.pack import cells, front, sheets
 from kusanya.reconcile.pack.cells import Counts
 from kusanya.reconcile.pack.imprint import Imprint
-from kusanya.reconcile.pack.sheets import Sheet
+from kusanya.reconcile.pack.sheets import Worksheet
 from kusanya.reconcile.pack.summary import Summary
 
 SHEET_ROWS: Final = 100_000
@@ -63,8 +63,8 @@ def _fill_workbook(
     book.set_properties({"title": "Reconciliation", "author": "", "created": at})
     formats, counts = cells.looks(book), Counts()
 
-    def added(name: str) -> Sheet:
-        return Sheet(book.add_worksheet(name), formats, counts)
+    def added(name: str) -> Worksheet:
+        return Worksheet(book.add_worksheet(name), formats, counts)
 
     front.fill_statement(added("reconciliation"), made, imprint)
     facts_sheet = added("summary")

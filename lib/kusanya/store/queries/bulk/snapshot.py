@@ -65,7 +65,7 @@ Progress = Callable[[str, int], None]
 _RECEIPT_COLUMNS: Final = {"collection_id": pa.string(), "receipt": pa.string()}
 
 
-class Snapshot:
+class BulkSnapshot:
     """What the store holds at one moment; `as_of` is a place of its journal, `head` the last one.
 
     Tables are pyarrow's: amounts int64, instants UTC microseconds. Phones in them are whole: mask
