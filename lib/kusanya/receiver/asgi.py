@@ -21,7 +21,7 @@ from kusanya.receiver.classification import answer_text
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
 from kusanya.receiver.handler import DeliveryHandler, DeliveryJournal, Follower
 from kusanya.receiver.metrics import Gauges
-from kusanya.receiver.pages import PageAnswer, Pages, Receive, Scope, Send, send_page
+from kusanya.receiver.status_pages import PageAnswer, Pages, Receive, Scope, Send, send_page
 from kusanya.store import Store
 from kusanya.store.records import Arrival, DeliveryCommit
 from kusanya.wire import Mode

@@ -22,7 +22,7 @@ from kusanya.receiver.asgi import Receiver, app
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
 from kusanya.receiver.handler import DeliveryJournal, Follower
 from kusanya.receiver.metrics import Gauges
-from kusanya.receiver.pages import Application
+from kusanya.receiver.status_pages import Application
 from kusanya.receiver.waiting import WaitingReceiver
 from kusanya.store.records import Arrival, DeliveryCommit
 from kusanya.wire import Mode

@@ -18,7 +18,7 @@ from kusanya.receiver.asgi import LAST, Receiver, sender_of
 from kusanya.receiver.background_resolution import Rest
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.metrics import Gauges
-from kusanya.receiver.pages import PageAnswer, Pages, Receive, Scope, Send, send_page
+from kusanya.receiver.status_pages import PageAnswer, Pages, Receive, Scope, Send, send_page
 from kusanya.telemetry.metrics import expose
 
 _log: Final = logging.getLogger("kusanya.receiver")

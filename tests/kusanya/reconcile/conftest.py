@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kusanya.reconcile.analysis.pages import ReportPage
+from kusanya.reconcile.analysis.report_pages import ReportPage
 from kusanya.reconcile.inputs.store.normalisation import normalise
 from kusanya.reconcile.pack import html_page
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from tests.kit.payments import by_event
 
-from kusanya.reconcile.analysis import pages, report
+from kusanya.reconcile.analysis import report, report_pages
 from kusanya.reconcile.frames import columns, on_disk
 from kusanya.reconcile.frames.columns import KEYS, LEDGER
 from kusanya.reconcile.frames.engine import Dataset
@@ -64,7 +64,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fee_sources, "_SCAN", 30)
     monkeypatch.setattr(fee_sources, "_TOGETHER", 100)
     monkeypatch.setattr(on_disk, "_ROWS", 70)
-    monkeypatch.setattr(pages, "_PAIRS_SHOWN", 205)
+    monkeypatch.setattr(report_pages, "_PAIRS_SHOWN", 205)
 
 
 @pytest.mark.usefixtures("_small")

@@ -14,7 +14,7 @@ from kusanya.errors import KusanyaError
 from kusanya.intents import create_safely
 from kusanya.receiver import app
 from kusanya.receiver.endpoints import EndpointSecrets
-from kusanya.receiver.pages import Message, Receive, Scope, Send
+from kusanya.receiver.status_pages import Message, Receive, Scope, Send
 from kusanya.store import Store
 from kusanya.wire import Mode
 

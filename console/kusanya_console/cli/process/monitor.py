@@ -28,8 +28,8 @@ def serving_pages(store: "Store", gauges: "Gauges", *, host: str, port: int) -> 
     """
     if lacks(NEEDS["receive"]):
         raise Refused("--metrics-port needs more packages: pip install 'kusanya[receiver]'")
-    from kusanya.receiver.pages import Monitor, Pages
     from kusanya.receiver.serve import serve
+    from kusanya.receiver.status_pages import Monitor, Pages
     from kusanya.telemetry.metrics import expose
 
     pages = Pages(

@@ -14,10 +14,10 @@ from kusanya.reconcile.analysis import (
     fees,
     findings,
     open_items,
-    pages,
+    report_pages,
     roll_forward,
 )
-from kusanya.reconcile.analysis.pages import ReportPage
+from kusanya.reconcile.analysis.report_pages import ReportPage
 from kusanya.reconcile.analysis.roll_forward import RollForward
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import (
@@ -138,9 +138,9 @@ def report(
     rest = (
         *_pages_of_work(left),
         *_pages_of_legs(legs),
-        *pages.of_fees(inputs, charged, priced),
-        *pages.of_failures(inputs),
-        *pages.of_files(inputs),
+        *report_pages.of_fees(inputs, charged, priced),
+        *report_pages.of_failures(inputs),
+        *report_pages.of_files(inputs),
         ReportPage("late", "What changed since an earlier close", delta),
     )
     movements, payouts = carried_legs.to_carry(inputs, left.rolled.items)
@@ -150,7 +150,7 @@ def report(
         settled=legs.payouts,
         operator=legs.operator,
         bank=legs.bank,
-        pages=(*pages.front(inputs, legs.payouts, rest), *rest),
+        pages=(*report_pages.front(inputs, legs.payouts, rest), *rest),
         late=delta,
         findings=left.findings,
         items=left.rolled.items,
@@ -205,12 +205,12 @@ def _pages_of_work(left: _OpenWork) -> Iterator[ReportPage]:
 
 def _pages_of_legs(legs: _Legs) -> Iterator[ReportPage]:
     """Yield the pages of books, payouts, operator and bank."""
-    yield from pages.of_books(legs.books)
-    yield from pages.of_payouts(legs.payouts)
-    yield from pages.of_leg(
+    yield from report_pages.of_books(legs.books)
+    yield from report_pages.of_payouts(legs.payouts)
+    yield from report_pages.of_leg(
         "operator", "From the operator to the service", legs.operator, OPERATOR_MATCHES
     )
-    yield from pages.of_leg("bank", "From the bank to the payouts", legs.bank, BANK_MATCHES)
+    yield from report_pages.of_leg("bank", "From the bank to the payouts", legs.bank, BANK_MATCHES)
 
 
 def _list_open(

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from kusanya.reconcile.analysis.pages import ReportPage
 from kusanya.reconcile.analysis.report import Report
+from kusanya.reconcile.analysis.report_pages import ReportPage
 from kusanya.reconcile.matching.ledger import Progress
 from kusanya.reconcile.notebook import chart, layout, stories, views
 from kusanya.reconcile.pack.imprint import Imprint

@@ -8,8 +8,8 @@ from typing import Any, Final
 import pandas as pd
 
 from kusanya.reconcile.analysis import reconciliation
-from kusanya.reconcile.analysis.pages import ReportPage
 from kusanya.reconcile.analysis.reconciliation import LineRole
+from kusanya.reconcile.analysis.report_pages import ReportPage
 from kusanya.reconcile.frames.columns import DType
 from kusanya.reconcile.notebook import layout, views
 from kusanya.reconcile.pack import cells
