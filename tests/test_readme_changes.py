@@ -30,7 +30,7 @@ def quoted(row: str) -> list[str]:
 
 
 def is_path(text: str) -> bool:
-    """Tell whether a quoted text is a path, and no name in a file."""
+    """Return whether a quoted text is a path, and no name in a file."""
     return "/" in text or text.endswith(ENDINGS) or text.startswith("test_")
 
 

@@ -77,7 +77,7 @@ class CatchUpResult(msgspec.Struct, kw_only=True):
 
     @property
     def complete(self) -> bool:
-        """Tell whether everything was asked about and answered."""
+        """Return whether everything was asked about and answered."""
         return self.stopped is None and not self.unanswered and not self.left
 
 

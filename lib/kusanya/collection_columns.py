@@ -41,7 +41,7 @@ class ColumnType(StrEnum):
 
     @property
     def is_text(self) -> bool:
-        """Tell whether the column holds text."""
+        """Return whether the column holds text."""
         return self in {ColumnType.NAME, ColumnType.TEXT}
 
 

@@ -213,7 +213,7 @@ class IntentError(KusanyaError):
 
     @property
     def retryable(self) -> bool:
-        """Tell whether the same call may pass later, without anybody deciding or repairing."""
+        """Return whether the same call may pass later, without anybody deciding or repairing."""
         return self.reason in _PASSING
 
 

@@ -54,7 +54,7 @@ def normalise_phone(spelling: str) -> str:
 
 
 def is_wire_phone(phone: str) -> bool:
-    """Tell whether the service accepts `phone`: 8 to 15 digits with an optional leading +."""
+    """Return whether the service accepts `phone`: 8 to 15 digits with an optional leading +."""
     digits = phone.removeprefix("+")
     return (
         digits.isascii()
@@ -64,7 +64,7 @@ def is_wire_phone(phone: str) -> bool:
 
 
 def is_phone_like(text: str) -> bool:
-    """Tell whether a person who typed this meant a phone, a wrong one too.
+    """Return whether a person who typed this meant a phone, a wrong one too.
 
     A Unix time or a receipt's number begins otherwise.
     """

@@ -18,6 +18,6 @@ class Role(StrEnum):
     ADMIN = "admin"
 
     def includes(self, other: "Role") -> bool:
-        """Tell whether who has this role may do what the other one may."""
+        """Return whether who has this role may do what the other one may."""
         order = tuple(Role)
         return order.index(self) >= order.index(other)

@@ -136,7 +136,7 @@ class Collection(_Resource, frozen=True, kw_only=True, dict=True, omit_defaults=
 
     @property
     def is_final(self) -> bool:
-        """Tell whether the status is one that never changes."""
+        """Return whether the status is one that never changes."""
         return self.status in FINAL
 
     def __repr__(self) -> str:
@@ -252,7 +252,7 @@ def _check_instant(at: datetime | None, what: str) -> None:
 
 
 def is_idempotency_key(text: str) -> bool:
-    """Tell whether `text` is 1 to 255 printable ASCII characters, no space at either end.
+    """Return whether `text` is 1 to 255 printable ASCII characters, no space at either end.
 
     A header value loses outer white space on its way, so such a key would arrive as another one.
     Source: Limits.
@@ -261,12 +261,12 @@ def is_idempotency_key(text: str) -> bool:
 
 
 def is_collection_id(text: str) -> bool:
-    """Tell whether `text` has the form of a collection identifier."""
+    """Return whether `text` has the form of a collection identifier."""
     return _matches_collection_id(text) is not None
 
 
 def is_event_id(text: str) -> bool:
-    """Tell whether `text` has the form of an event identifier."""
+    """Return whether `text` has the form of an event identifier."""
     return _matches_event_id(text) is not None
 
 

@@ -177,7 +177,7 @@ def _topic(status: str, failure_code: str | None, *, late: bool) -> str:
 
 
 def is_late(created_at: datetime, *, now: datetime) -> bool:
-    """Tell whether a prompt of `created_at` has waited longer than prompts do."""
+    """Return whether a prompt of `created_at` has waited longer than prompts do."""
     return now - created_at > LATE_AFTER
 
 

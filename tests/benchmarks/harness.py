@@ -36,7 +36,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_reached(self) -> bool:
-        """Tell whether the goal is reached."""
+        """Return whether the goal is reached."""
         return self.ratio >= self.goal
 
 

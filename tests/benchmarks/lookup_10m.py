@@ -188,7 +188,7 @@ class Timing(msgspec.Struct, frozen=True):
 
     @property
     def is_reached(self) -> bool:
-        """Tell whether the goal is reached, where there is one."""
+        """Return whether the goal is reached, where there is one."""
         return self.question.goal_ms is None or self.p99 <= self.question.goal_ms
 
     def __str__(self) -> str:

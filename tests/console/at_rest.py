@@ -35,7 +35,7 @@ async def _all_is_read() -> None:
 
 
 def _waits(screen: Screen[Any]) -> bool:
-    """Tell whether a screen waits for the sixtieth of a second at which it paints and calls back.
+    """Return whether a screen waits for the sixtieth of a second at which it paints and calls back.
 
     Also a hidden screen does: what it was asked to call once it is painted is called then.
     """

@@ -334,7 +334,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 
 def runs(pid: int) -> bool:
-    """Tell whether a process runs; one that has ended and was not yet buried does not."""
+    """Return whether a process runs; one that has ended and was not yet buried does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:

@@ -54,7 +54,7 @@ class Lab:
             pass
 
     def answers(self) -> bool:
-        """Tell whether the server is up."""
+        """Return whether the server is up."""
         try:
             with urllib.request.urlopen(f"{self.base}/api?token={self.token}", timeout=5):  # noqa: S310
                 return True

@@ -136,7 +136,7 @@ def test_every_acknowledged_delivery_survives_kill_9_at_a_system_call(
 
 
 def synced_before(steps: list[Step], ack: Acknowledgement) -> bool:
-    """Tell whether the transaction that holds a body was complete and synced before its answer."""
+    """Say whether the transaction that holds a body was complete and synced before its answer."""
     # Quoted, or evt_1 would be found in evt_10; the log holds the raw body.
     event_id = ack.body[len(b'{"id":') : ack.body.index(b',"type"')]
     before = list(enumerate(steps[: ack.place]))

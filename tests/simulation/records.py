@@ -70,7 +70,7 @@ class Attempt(msgspec.Struct, kw_only=True):
 
     @property
     def delivered(self) -> bool:
-        """Tell whether the sender saw a 2xx."""
+        """Return whether the sender saw a 2xx."""
         return self.status is not None and 200 <= self.status < 300
 
 

@@ -102,7 +102,7 @@ class AppContext(msgspec.Struct, kw_only=True):
 
     @property
     def can_be_stopped(self) -> bool:
-        """Tell whether the result line says how far something has come that can be stopped."""
+        """Return whether the result line says how far something has come that can be stopped."""
         result = self.result
         under_way = result is not None and result.outcome is ActionOutcome.UNDER_WAY
         return under_way and self.stop is not None
@@ -113,7 +113,7 @@ class AppContext(msgspec.Struct, kw_only=True):
             self.claimed.update((match.row.mode, match.row.id) for match in found.matches)
 
     def is_claimed(self, collection_id: str) -> bool:
-        """Tell whether a pasted confirmation may be of this payment, see `load_timeline`."""
+        """Return whether a pasted confirmation may be of this payment, see `load_timeline`."""
         return (self.mode, collection_id) in self.claimed
 
     @property
@@ -156,7 +156,7 @@ class AppContext(msgspec.Struct, kw_only=True):
         return why
 
     def is_here(self, command: Command) -> bool:
-        """Tell whether the key bar names a command: no screen that cannot be gone to."""
+        """Return whether the key bar names a command: no screen that cannot be gone to."""
         return command.id != "go.service" or self.service is not None
 
     def shown(self, command: Command) -> str:

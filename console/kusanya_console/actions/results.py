@@ -48,7 +48,7 @@ class ActionResult(msgspec.Struct, frozen=True):
 
     @property
     def is_good(self) -> bool:
-        """Tell whether it did what was asked, or is still doing it."""
+        """Return whether it did what was asked, or is still doing it."""
         return self.outcome in _GOOD
 
 

@@ -62,7 +62,7 @@ class PastClock:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether the end is reached."""
+        """Return whether the end is reached."""
         return self.now() >= self.end
 
     def pause(self, *, paused: bool) -> None:
@@ -128,7 +128,7 @@ class PastApp(ConsoleApp):
         return translate("REPLAY ×{speed}", speed=f"{clock.speed:g}")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Tell whether an action can be taken: what stands cannot be paused."""
+        """Return whether an action can be taken: what stands cannot be paused."""
         if action == "pause_replay":
             return self._advance is not None
         return super().check_action(action, parameters)

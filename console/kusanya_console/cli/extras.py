@@ -48,7 +48,7 @@ COMMAND_LINE: Final = Extra("cli", ("typer",))
 
 
 def lacks(extra: Extra) -> bool:
-    """Tell whether a package of `extra` is not installed."""
+    """Return whether a package of `extra` is not installed."""
     return any(find_spec(module) is None for module in extra.modules)
 
 

@@ -37,9 +37,9 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """Opens a line to type into: at once, so that keys sent right behind it are typed there."""
 
     def in_bar(self, screen: str) -> bool:
-        """Tell whether a screen's key bar names it where there is room."""
+        """Return whether a screen's key bar names it where there is room."""
         return self.bar > 0 and (not self.bar_of or screen in self.bar_of)
 
     def on(self, screen: str) -> bool:
-        """Tell whether this command exists on a screen."""
+        """Return whether this command exists on a screen."""
         return not self.screens or screen in self.screens

@@ -36,7 +36,7 @@ class ServiceTime(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_virtual(self) -> bool:
-        """Tell whether time stands still until somebody moves it."""
+        """Return whether time stands still until somebody moves it."""
         return self.kind == VIRTUAL
 
 

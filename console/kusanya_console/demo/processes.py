@@ -50,7 +50,7 @@ class Child:
         return self._process.pid
 
     def is_running(self) -> bool:
-        """Tell whether the process has not ended."""
+        """Return whether the process has not ended."""
         return self._process.poll() is None
 
     def first_line(self) -> bytes:

@@ -38,5 +38,5 @@ def notice(found: HealthReading, target: HealthTarget | None) -> tuple[Wording, 
 
 
 def _is_one_phone(alarm: Alarm) -> bool:
-    """Tell whether prompts hang on a single phone: the rule raises it as a warning."""
+    """Return whether prompts hang on a single phone: the rule raises it as a warning."""
     return alarm.code == "stuck" and alarm.severity is not Severity.URGENT

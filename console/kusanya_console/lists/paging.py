@@ -177,7 +177,7 @@ class ListPages(Generic[R]):
         return len(page.rows) + page.more
 
     def is_touched(self, ids: Iterable[str]) -> bool:
-        """Tell whether changed records belong to this list, where that costs little."""
+        """Return whether changed records belong to this list, where that costs little."""
         return self._test is None or bool(self._passing(self._refetch(sorted(ids))))
 
     def next_older(self, key: Key) -> R | None:

@@ -112,7 +112,7 @@ class LookupScreen(TableScreen[LookupRecord]):
 
     @property
     def is_typing(self) -> bool:
-        """Tell whether keys go into the box."""
+        """Return whether keys go into the box."""
         # Not `has_focus`, which is true some messages later: keys may come in one go.
         return self.focused is self.query_one("#box", Box)
 
@@ -152,7 +152,7 @@ class LookupScreen(TableScreen[LookupRecord]):
         self.fetch("answer", ask)
 
     def _answers(self, text: str) -> bool:
-        """Tell whether the matches that are shown were found by `text`."""
+        """Return whether the matches that are shown were found by `text`."""
         return bool(self._found.count) and self._found.text == text.strip()
 
     def show_fetched(self, what: str, value: Any) -> None:

@@ -31,7 +31,7 @@ _NUMBER: Final = re.compile(r"\+?[0-9]{8,}")
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text reads as a phone number, a wrong one too."""
+    """Return whether a text reads as a phone number, a wrong one too."""
     return _NUMBER.fullmatch(_SEPARATORS.sub("", text)) is not None
 
 

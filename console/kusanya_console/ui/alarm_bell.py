@@ -13,7 +13,7 @@ class AlarmBell:
         self._standing: frozenset[tuple[str, str]] = frozenset()
 
     def should_ring(self, inputs: AlarmInputs, *, has_focus: bool) -> bool:
-        """Tell whether an urgent alarm, or a new stage of one, was raised since the last call."""
+        """Return whether an urgent alarm, or a new stage of one, was raised since the last call."""
         before = self._standing
         self._standing = frozenset(
             (alarm.key, alarm.stage)

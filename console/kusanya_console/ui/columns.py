@@ -71,7 +71,7 @@ class Heading(msgspec.Struct, frozen=True):
         return f"{fit(title, width, right=column.right)}{arrow.strip()}"
 
     def is_by(self, column: Column[Any]) -> bool:
-        """Tell whether the list is sorted by a column."""
+        """Return whether the list is sorted by a column."""
         return column.order is not None and column.order is self.order
 
 

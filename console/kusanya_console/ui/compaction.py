@@ -60,7 +60,7 @@ def compact(text: str) -> str:
 
 
 def _looks_alike(part: str, sent: _Style | None, wanted: _Style) -> bool:
-    """Tell whether a piece looks the same in both styles: in blanks no colour of letters shows."""
+    """Say whether a piece looks the same in both styles: in blanks no colour of letters shows."""
     if sent is None or sent == wanted:
         return sent is not None
     plain = not sent.attributes and not wanted.attributes

@@ -113,12 +113,12 @@ def verdict(row: DeliveryRow) -> Run:
 
 
 def is_late(row: DeliveryRow) -> bool:
-    """Tell whether our answer came after the sender had stopped waiting."""
+    """Return whether our answer came after the sender had stopped waiting."""
     return row.took_us > ACKNOWLEDGEMENT_TIME.total_seconds() * 1_000_000
 
 
 def accepted(row: DeliveryRow) -> bool:
-    """Tell whether the sender saw a success: any 2xx in time."""
+    """Return whether the sender saw a success: any 2xx in time."""
     return row.answer // 100 == 2 and not is_late(row)  # noqa: PLR2004 - the 2xx class
 
 

@@ -56,7 +56,7 @@ class Door(Protocol):
         ...
 
     async def still_admits(self, visitor: Visitor) -> bool:
-        """Tell whether a visitor may go on with a console as it was opened."""
+        """Return whether a visitor may go on with a console as it was opened."""
         ...
 
 
@@ -152,7 +152,7 @@ class ProxyDoor:
         return Visitor(name=named[0], role=role, origin=_origin(request))
 
     async def still_admits(self, visitor: Visitor) -> bool:
-        """Tell whether a person has the role that they came with, no less and no more.
+        """Return whether a person has the role that they came with, no less and no more.
 
         Where the store cannot say, they have: what they do would be written there. Where the
         configuration cannot be read, they have none.

@@ -55,7 +55,7 @@ class FailureRate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_unusual(self) -> bool:
-        """Tell whether the failures are more than chance makes of the usual share."""
+        """Return whether the failures are more than chance makes of the usual share."""
         if self.finals < _FEWEST:
             return False
         usual = max(_WITHOUT_HISTORY if self.usual is None else self.usual, _LEAST_USUAL)

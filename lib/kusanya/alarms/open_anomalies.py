@@ -32,7 +32,7 @@ class OpenAnomaly(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_fee(self) -> bool:
-        """Tell whether only the fee differs."""
+        """Return whether only the fee differs."""
         return self.kind is AnomalyKind.FEE_CHANGED
 
 

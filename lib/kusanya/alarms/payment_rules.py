@@ -217,7 +217,7 @@ def _outage(one: StuckChannel, inputs: AlarmInputs, format_time: FormatTime) -> 
 
 
 def _closes_soon(row: IntentRow, now: datetime) -> bool:
-    """Tell whether an unknown outcome may be replayed, and only for a short while more."""
+    """Return whether an unknown outcome may be replayed, and only for a short while more."""
     if row.window_closed_at is not None or row.first_sent_at is None:
         return False
     left = row.first_sent_at + REPLAY_WINDOW - now

@@ -25,7 +25,7 @@ class SenderEndpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_disabled(self) -> bool:
-        """Tell whether nothing is sent to it."""
+        """Return whether nothing is sent to it."""
         return self.status == "disabled"
 
     @property

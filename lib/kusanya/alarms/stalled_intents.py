@@ -39,7 +39,7 @@ class StalledIntents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_stalled(row: IntentRow, *, now: datetime) -> bool:
-    """Tell whether an intent waits although no program works on it."""
+    """Return whether an intent waits although no program works on it."""
     if row.state not in UNDER_WAY or now - row.prepared_at < _STALLED_AFTER:
         return False
     return row.claimed_until is None or row.claimed_until <= now

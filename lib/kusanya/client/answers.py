@@ -75,7 +75,7 @@ def retry_after_s(response: Response, *, now: datetime) -> float | None:
 
 
 def is_undecided(response: Response, *, creates: bool) -> bool:
-    """Tell whether a 4xx leaves open what became of the request.
+    """Return whether a 4xx leaves open what became of the request.
 
     408, 425 and 499 say that somebody on the way did not wait for the end. To a create, any other
     counts as the service's own only where its body says what is wrong, in one of the known shapes:

@@ -52,7 +52,7 @@ class _Connector(aiohttp.TCPConnector):
 
     @property
     def closed(self) -> bool:
-        """Tell whether its connections are none of ours."""
+        """Return whether its connections are none of ours."""
         return self._process != os.getpid() or super().closed
 
     def __del__(self, *args: Any) -> None:

@@ -48,7 +48,7 @@ class Attempts(Protocol):
 
     @property
     def effect_possible(self) -> bool:
-        """Tell whether an attempt before this call may have had an effect."""
+        """Return whether an attempt before this call may have had an effect."""
         ...
 
     def begin(self) -> Effects[None]:

@@ -118,7 +118,7 @@ def _is_same_receipt(one: Confirmation, other: Confirmation) -> bool:
 
 
 def _is_twin(one: Confirmation, other: Confirmation) -> bool:
-    """Tell whether two messages confirm one payment and agree about it."""
+    """Return whether two messages confirm one payment and agree about it."""
     return (
         _is_same_receipt(one, other)
         and (one.direction, one.amount) == (other.direction, other.amount)

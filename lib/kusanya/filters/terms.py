@@ -48,7 +48,7 @@ class Range(msgspec.Struct, frozen=True):
     high: int | None
 
     def contains(self, number: float) -> bool:
-        """Tell whether `number` lies in the range."""
+        """Return whether `number` lies in the range."""
         return (self.low is None or number >= self.low) and (
             self.high is None or number <= self.high
         )

@@ -49,7 +49,7 @@ class EndpointHealth(msgspec.Struct, frozen=True, kw_only=True):
         return self.fuse.blows_at
 
     def is_recent(self, *, now: datetime) -> bool:
-        """Tell whether a success is so fresh that it says something about now."""
+        """Return whether a success is so fresh that it says something about now."""
         last = self.last_success_at
         return last is not None and now - last <= _RECENT
 
@@ -60,7 +60,7 @@ def format_failures(count: int) -> str:
 
 
 def succeeded(row: DeliveryRow) -> bool:
-    """Tell whether the sender took our answer for a success: a 2xx within its ten seconds."""
+    """Return whether the sender took our answer for a success: a 2xx within its ten seconds."""
     in_time = timedelta(microseconds=row.took_us) <= ACKNOWLEDGEMENT_TIME
     return row.answer // 100 == 2 and in_time  # noqa: PLR2004 - the 2xx class
 

@@ -47,7 +47,7 @@ def attempt_of(row: DeliveryRow) -> int | None:
 
 
 def is_extra_attempt(row: DeliveryRow) -> bool:
-    """Tell whether a genuine delivery came outside the plan: sent by hand, or very late.
+    """Return whether a genuine delivery came outside the plan: sent by hand, or very late.
 
     What a rejected one claims of its times is not believed.
     """
@@ -102,7 +102,7 @@ class DeliveryPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_given_up(self) -> bool:
-        """Tell whether all seven attempts are past without a success."""
+        """Return whether all seven attempts are past without a success."""
         return not self.delivered and self.next_at is None
 
 

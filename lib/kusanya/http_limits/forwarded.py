@@ -32,7 +32,7 @@ def origin_of(peer: str, lines: Sequence[bytes], trusted: tuple[str, ...]) -> st
 
 
 def is_in(address: str, networks: tuple[str, ...]) -> bool:
-    """Tell whether an address belongs to one of the networks."""
+    """Return whether an address belongs to one of the networks."""
     return bool(networks) and _is_in(address, networks)
 
 

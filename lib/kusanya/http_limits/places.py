@@ -50,7 +50,7 @@ class ConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
         check_networks(self.trusted_proxies)
 
     def is_exempt(self, peer: str) -> bool:
-        """Tell whether the bound per address does not hold for `peer`."""
+        """Return whether the bound per address does not hold for `peer`."""
         if peer.startswith(_LOOPBACK):
             return True
         return is_in(peer, self.trusted_proxies)

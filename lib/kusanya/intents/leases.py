@@ -71,7 +71,7 @@ def this_process() -> str:
 
 
 def is_gone(holder: str) -> bool:
-    """Tell whether `holder` is a process of this machine that no longer runs.
+    """Return whether `holder` is a process of this machine that no longer runs.
 
     False wherever that cannot be known: on another machine, in another container, on a system
     without /proc. A number that was given to a new process only keeps the lease to its end.

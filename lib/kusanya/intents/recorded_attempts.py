@@ -79,7 +79,7 @@ class RecordedAttempts:
 
     @property
     def begun(self) -> bool:
-        """Tell whether there is an intent yet."""
+        """Return whether there is an intent yet."""
         return self._intent is not None
 
     @property

@@ -134,7 +134,7 @@ def _close_window_if_clock_was_set_back(
 
 
 def is_being_sent(intent: IntentRow, *, now: datetime) -> bool:
-    """Tell whether a process is sending the intent at this moment."""
+    """Return whether a process is sending the intent at this moment."""
     # A lease that ends later than any that is given now was given by a clock that is set right.
     until = intent.claimed_until
     return until is not None and now < until <= now + LEASE_TIME + CLOCKS_APART

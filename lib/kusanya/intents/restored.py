@@ -33,7 +33,7 @@ class RestoreAnswers(msgspec.Struct, kw_only=True):
 
     @property
     def complete(self) -> bool:
-        """Tell whether every id has its collection, so that creations are sent again."""
+        """Return whether every id has its collection, so that creations are sent again."""
         return not self.unknown and not self.unanswered
 
 

@@ -57,7 +57,7 @@ class SendTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def same_target(one: str, other: str) -> bool:
-    """Tell whether two targets are the same address, of the same merchant where both tell it."""
+    """Return whether two targets are the same address, of the same merchant where both tell it."""
     (address, _, merchant), (elsewhere, _, another) = one.partition("#"), other.partition("#")
     return address == elsewhere and (not merchant or not another or merchant == another)
 

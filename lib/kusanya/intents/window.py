@@ -21,7 +21,7 @@ _SERVER_FAILED: Final = 500
 
 
 def effect_possible(attempts: Iterable[AttemptRow]) -> bool:
-    """Tell whether the service may have acted on any of these attempts.
+    """Return whether the service may have acted on any of these attempts.
 
     An attempt without an end was being sent when its process died. A 5xx tells nothing; only a
     refusal, a "not now" and a connection that was never made say that nothing happened.
@@ -53,7 +53,7 @@ def window_ends(intent: IntentRow) -> datetime | None:
 
 
 def clock_was_set_back(intent: IntentRow, *, now: datetime) -> bool:
-    """Tell whether the intent was first sent at an instant that is still to come.
+    """Return whether the intent was first sent at an instant that is still to come.
 
     One of the two clocks was wrong. If it was the one of the sending, its window began earlier than
     is written, nobody knows when, and will look open when the service has long forgotten the key.

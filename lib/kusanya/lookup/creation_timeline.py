@@ -26,7 +26,7 @@ class CreationTimeline(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it is not known yet what becomes of it."""
+        """Return whether it is not known yet what becomes of it."""
         return self.intent.state in {
             IntentState.PREPARED,
             IntentState.SENT,
@@ -35,12 +35,12 @@ class CreationTimeline(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def contradicts(self) -> bool:
-        """Tell whether facts contradict each other: of a creation alone there are none that can."""
+        """Say whether facts contradict each other: of a creation alone there are none that can."""
         return False
 
     @property
     def may_have_charged(self) -> bool:
-        """Tell whether the customer may have been asked to pay, as far as is recorded."""
+        """Return whether the customer may have been asked to pay, as far as is recorded."""
         return self.intent.state in {IntentState.SENT, IntentState.UNKNOWN}
 
 

@@ -54,7 +54,7 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def contradicts(self) -> bool:
-        """Tell whether the facts contradict each other."""
+        """Return whether the facts contradict each other."""
         return bool(self.state.contradictions)
 
 

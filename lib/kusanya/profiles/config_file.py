@@ -128,5 +128,5 @@ def interface_language(*, environ: Mapping[str, str] = os.environ) -> Language:
 
 
 def has_bell(*, environ: Mapping[str, str] = os.environ) -> bool:
-    """Tell whether the console may ring the terminal's bell; True where the file says nothing."""
+    """Return whether the console may ring the terminal's bell; True where the file says nothing."""
     return read_config(environ).bell

@@ -223,7 +223,7 @@ _later: Final[Callable[[Collection], tuple[Any, ...]]] = attrgetter(*LATER)
 
 
 def _says_each_once(body: bytes, event: Event) -> bool:
-    """Tell whether surely no key stands twice in `body`, without reading it again.
+    """Return whether surely no key stands twice in `body`, without reading it again.
 
     Each field that was read stands there at least once. Where no more keys than these stand there,
     none of them stands there twice, and none that we do not know either.
@@ -238,13 +238,13 @@ def _says_each_once(body: bytes, event: Event) -> bool:
 
 
 def _is_spelled_as_usual(body: bytes) -> bool:
-    """Tell whether each key's closing quote and colon stand side by side."""
+    """Return whether each key's closing quote and colon stand side by side."""
     # Not `in`, which first takes the bytes for a number and makes an error of it that nobody sees.
     return body.find(b"\n") == body.find(b"\t") == body.find(b"\r") == body.find(b" :") == -1
 
 
 def _has_duplicate_keys(body: bytes, decoded: Any) -> bool:
-    """Tell whether an object names one key twice; decoders let the last one win in silence.
+    """Return whether an object names one key twice; decoders let the last one win in silence.
 
     Outside of strings every colon belongs to one key, so more colons than keys means a repetition.
     """

@@ -251,7 +251,7 @@ _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
 def is_sampled(event_id: str, share: float) -> bool:
-    """Tell whether an event belongs to the share that is checked; everywhere the same ones do."""
+    """Return whether an event belongs to the share that is checked; everywhere the same ones do."""
     return zlib.crc32(event_id.encode()) < share * _SAMPLES
 
 

@@ -58,7 +58,7 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     disputed: Dispute | None = None
 
     def counts_in(self, mode: Mode) -> bool:
-        """Tell whether this fact decides about the collection of `mode`, or is evidence only.
+        """Return whether this fact decides about the collection of `mode`, or is evidence only.
 
         A test key or a test signature never decides about a live collection.
         """
@@ -128,7 +128,7 @@ class CollectionState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_final(self) -> bool:
-        """Tell whether a final state was observed, also where two of them contradict."""
+        """Return whether a final state was observed, also where two of them contradict."""
         return self.final_seen_at is not None
 
     @property

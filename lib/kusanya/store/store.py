@@ -213,7 +213,7 @@ class Store(StorePart):
 
     @property
     def is_closed(self) -> bool:
-        """Tell whether the store was closed, which is for good."""
+        """Return whether the store was closed, which is for good."""
         return self._engines.connections.closed
 
     def close(self) -> None:

@@ -49,7 +49,7 @@ _KINDS: Final = {
 
 
 def is_on() -> bool:
-    """Tell whether this program has loaded OpenTelemetry's API."""
+    """Return whether this program has loaded OpenTelemetry's API."""
     return _API in sys.modules
 
 

@@ -86,7 +86,7 @@ def test_every_unit_is_readable_and_leads_to_one_that_is_there(
 
 
 def command_exists(words: list[str]) -> bool:
-    """Tell whether a command line begins with a command of ours and uses options that it has."""
+    """Return whether a command line begins with a command of ours and uses options that it has."""
     command: Any = command_line()
     names: list[str] = []
     while hasattr(command, "commands"):

@@ -153,7 +153,7 @@ def make() -> Make:
 
 @pytest.fixture
 def prepared() -> bool:
-    """Tell whether an empty store is there already: most tests need not wait for migrations."""
+    """Return whether an empty store is there already: most tests need not wait for migrations."""
     return True
 
 

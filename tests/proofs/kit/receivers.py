@@ -38,7 +38,7 @@ class ReceiverProcess:
             return
 
     def ended(self, *, within_s: float) -> bool:
-        """Tell whether the process has ended, waiting for it up to `within_s`."""
+        """Return whether the process has ended, waiting for it up to `within_s`."""
         return bool(select.select([self._handle], [], [], within_s)[0])
 
     def kill(self) -> None:

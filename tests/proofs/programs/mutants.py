@@ -192,7 +192,7 @@ def variants(node: ast.AST) -> Iterator[ast.AST]:  # noqa: C901, PLR0912 - one t
 
 
 def _is_strict(node: ast.AST) -> bool:
-    """Tell whether this is the `strict=` of a zip, which says what holds anyway."""
+    """Return whether this is the `strict=` of a zip, which says what holds anyway."""
     return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
@@ -338,7 +338,7 @@ def run(tests: tuple[str, ...], *more: str) -> int:
 
 
 def survives(exchange: Callable[[], None], tests: tuple[str, ...]) -> bool:
-    """Tell whether the tests pass once something is exchanged."""
+    """Return whether the tests pass once something is exchanged."""
     child = os.fork()
     if child == 0:
         exchange()

@@ -117,7 +117,7 @@ def status_lines(snapshot: Snapshot, *, now: datetime) -> Iterator[str]:
 
 
 def is_problem(row: CollectionRow) -> bool:
-    """Tell whether a collection needs attention, or ended without money."""
+    """Return whether a collection needs attention, or ended without money."""
     return bool(row.contradictions) or row.status in _NOT_PAID or row.status not in set(Status)
 
 

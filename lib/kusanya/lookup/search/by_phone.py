@@ -74,7 +74,7 @@ def by_short_phone_end(store: Store, question: LookupQuestion) -> Candidates:
 
 
 def is_named_phone(asked: str) -> bool:
-    """Tell whether a phone or its end is asked for by name, as in a filter: phone:412."""
+    """Return whether a phone or its end is asked for by name, as in a filter: phone:412."""
     return _BY_NAME.fullmatch(asked) is not None
 
 

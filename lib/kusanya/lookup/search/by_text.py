@@ -18,7 +18,7 @@ _ONE_PART: Final = (
 
 
 def is_text(asked: str) -> bool:
-    """Tell whether metadata or a description is asked for by name, as in a filter."""
+    """Return whether metadata or a description is asked for by name, as in a filter."""
     return _TEXT.match(asked) is not None
 
 

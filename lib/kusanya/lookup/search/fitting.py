@@ -13,7 +13,7 @@ _ASK_FIRST: Final = (
 
 
 def is_late(row: CollectionRow, at: datetime, precision: timedelta) -> bool:
-    """Tell whether a payment was asked for after its message: only if clocks differ it fits."""
+    """Return whether a payment was asked for after its message: only if clocks differ it fits."""
     return row.created_at > at + precision
 
 

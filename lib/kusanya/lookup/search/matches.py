@@ -77,7 +77,7 @@ class LookupResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_claim(self) -> bool:
-        """Tell whether the customer says with an operator's message that one of these is paid."""
+        """Return whether the customer says with an operator's message that one of these is paid."""
         return any(message.rows or message.creations for message in self.messages)
 
     @property

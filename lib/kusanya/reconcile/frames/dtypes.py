@@ -171,7 +171,7 @@ T, W, F, AT, D, S = DType.TEXT, DType.WHOLE, DType.FLAG, DType.INSTANT, DType.DA
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a cell says nothing: None, or what pandas has for it."""
+    """Return whether a cell says nothing: None, or what pandas has for it."""
     return value is None or bool(pd.isna(value))
 
 

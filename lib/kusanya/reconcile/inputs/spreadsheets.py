@@ -57,7 +57,7 @@ def read(
 
 
 def is_text(path: Path, data: bytes) -> bool:
-    """Tell whether a file is text and no workbook, whatever its name says."""
+    """Return whether a file is text and no workbook, whatever its name says."""
     return not data.startswith((_PACKED, _OLD)) and path.suffix.lower() not in {".xlsx", ".xlsm"}
 
 

@@ -96,7 +96,7 @@ def _write_raw(frames: Iterable[pd.DataFrame], path: Path) -> None:
 
 
 def _is_plain(frames: Iterable[pd.DataFrame]) -> bool:
-    """Tell whether a table is long and no cell of it needs a quote, an escape or a cut."""
+    """Return whether a table is long and no cell of it needs a quote, an escape or a cut."""
     known = {DType.TEXT.pandas, DType.WHOLE.pandas, np.dtype(DType.DAY.pandas)}
     if sum(map(len, frames)) < _LONG:
         return False

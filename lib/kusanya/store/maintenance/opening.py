@@ -109,7 +109,7 @@ def _explained(found: Engines) -> Iterator[None]:
 
 
 def _is_away(error: Exception) -> bool:
-    """Tell whether no session was opened: the server has not said a word with a code."""
+    """Return whether no session was opened: the server has not said a word with a code."""
     return isinstance(error, OperationalError) and not getattr(error.orig, "sqlstate", None)
 
 

@@ -67,7 +67,7 @@ class Roles(StorePart):
 
     @property
     def are_kept(self) -> bool:
-        """Tell whether the database keeps roles: PostgreSQL does, a file does not."""
+        """Return whether the database keeps roles: PostgreSQL does, a file does not."""
         return not self._engines.sqlite
 
     def of(self, name: str) -> Role | None:

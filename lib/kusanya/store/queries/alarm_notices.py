@@ -69,7 +69,7 @@ class AlarmNotices(StorePart):
         self._act(act)
 
     def is_leased(self, mode: Mode) -> bool:
-        """Tell whether any process holds the lease of a mode now."""
+        """Return whether any process holds the lease of a mode now."""
         with self._reading("read who sends notifications") as connection:
             held = _lease(connection, mode)
         return held is not None and held.until > self._clock.now()

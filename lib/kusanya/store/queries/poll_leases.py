@@ -146,7 +146,7 @@ class PollLeases(StorePart):
         self._act(act)
 
     def are_left_out(self) -> bool:
-        """Tell whether this store is a copy of a journal: it knows of no pollers."""
+        """Return whether this store is a copy of a journal: it knows of no pollers."""
         query = select(store_meta.c.name).where(store_meta.c.name == JOURNAL_COPY)
         with self._reading("read the pollers") as connection:
             return connection.execute(query).first() is not None

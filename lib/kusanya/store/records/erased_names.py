@@ -49,7 +49,7 @@ class Erasure:
             )  # fmt: skip
 
     def is_in(self, said: str | bytes | None) -> bool:
-        """Tell whether a phone that is to be erased stands in a text or in bytes."""
+        """Return whether a phone that is to be erased stands in a text or in bytes."""
         if not said:
             return False
         if isinstance(said, bytes):
@@ -78,7 +78,7 @@ def stand_in(phone: str, *, store_id: str) -> str:
 
 
 def is_stand_in(phone: str) -> bool:
-    """Tell whether a number stands for one that was erased."""
+    """Return whether a number stands for one that was erased."""
     return phone.startswith(_STAND_IN)
 
 
@@ -86,5 +86,5 @@ _STAND_IN: Final = "2550"
 
 
 def any_in(erasure: Erasure, said: Iterable[str | bytes | None]) -> bool:
-    """Tell whether a phone that is to be erased stands in any of these."""
+    """Return whether a phone that is to be erased stands in any of these."""
     return any(map(erasure.is_in, said))

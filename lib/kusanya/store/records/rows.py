@@ -71,7 +71,7 @@ class CollectionRow(msgspec.Struct, frozen=True):
 
     @property
     def missing_event(self) -> bool:
-        """Tell whether the final state was learned without any event."""
+        """Return whether the final state was learned without any event."""
         return self.final_seen_at is not None and self.event_id is None
 
     @property

@@ -46,7 +46,7 @@ def month_begin(at: datetime, *, later: int = 0) -> datetime:
 
 
 def is_parted(connection: Connection) -> bool:
-    """Tell whether deliveries are kept by month in this database."""
+    """Return whether deliveries are kept by month in this database."""
     return kind(connection) == "p"
 
 
@@ -132,7 +132,7 @@ def drop_part(connection: Connection, name: str, *, head: int, kept: int) -> int
 
 
 def is_owner(connection: Connection) -> bool:
-    """Tell whether this login may make and remove tables of deliveries."""
+    """Return whether this login may make and remove tables of deliveries."""
     query = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass(:whole)"
     return bool(connection.execute(text(query), {"whole": WHOLE}).scalar_one())
 

@@ -142,7 +142,7 @@ class Engines(msgspec.Struct, frozen=True):
 
     @property
     def sqlite(self) -> bool:
-        """Tell whether this is an SQLite store."""
+        """Return whether this is an SQLite store."""
         return self.path is not None
 
     def dispose(self) -> None:
@@ -338,7 +338,7 @@ def why(error: BaseException) -> str:
 
 
 def is_outage(error: BaseException) -> bool:
-    """Tell whether `error` is the store failing, not one row being wrong."""
+    """Return whether `error` is the store failing, not one row being wrong."""
     if isinstance(error, OSError):
         return True
     raw = _raw(error)

@@ -249,7 +249,7 @@ _CONTENTS: Final = (
 
 
 def _follows(before: _Contents, now: _Contents) -> bool:
-    """Tell whether a checkpoint can have made `now` of `before`."""
+    """Return whether a checkpoint can have made `now` of `before`."""
     return (
         now.store_id == before.store_id
         and now.seq >= before.seq

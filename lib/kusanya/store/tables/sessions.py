@@ -116,7 +116,7 @@ def end_stalled_copies(connection: Connection, limits: SessionLimits) -> int:
 
 
 def is_lock_timeout(error: BaseException) -> bool:
-    """Tell whether PostgreSQL gave up waiting for a lock."""
+    """Return whether PostgreSQL gave up waiting for a lock."""
     raw = getattr(error, "orig", error)
     return getattr(raw, "sqlstate", None) == _LOCK_NOT_AVAILABLE
 

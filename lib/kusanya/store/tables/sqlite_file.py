@@ -229,7 +229,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 def _is_mount(real: Path) -> bool:
-    """Tell whether something is mounted on this very path."""
+    """Return whether something is mounted on this very path."""
     try:
         mounts = Path("/proc/self/mountinfo").read_bytes()
     except OSError:

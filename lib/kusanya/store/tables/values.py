@@ -70,7 +70,7 @@ def part_of(text: str, limit: int | None = None) -> str:
 
 
 def is_plain(*texts: str | None, limit: int) -> bool:
-    """Tell whether `clean` would leave every text as it is; surely so, sooner than one by one."""
+    """Return whether `clean` would leave every text as it is; surely so, sooner than one by one."""
     # One look at all of them together: almost everything is short ASCII.
     joined = "".join([text for text in texts if text is not None])
     return len(joined) <= limit and joined.isascii() and "\0" not in joined

@@ -22,11 +22,11 @@ class Outage:
 
     @property
     def is_ongoing(self) -> bool:
-        """Tell whether the last transaction failed."""
+        """Return whether the last transaction failed."""
         return self._began_at is not None
 
     def committed_within(self, seconds: float) -> bool:
-        """Tell whether the last transaction was committed, and not longer ago than that."""
+        """Return whether the last transaction was committed, and not longer ago than that."""
         at = self._committed_at
         return at is not None and monotonic() - at <= seconds
 

@@ -33,7 +33,7 @@ class Repeats:
     def has_room(
         self, item: Arrival, verdict: Verdict, arrivals: Mapping[tuple[str, str], int]
     ) -> bool:
-        """Tell whether a delivery is kept beside those like it, and count it if so.
+        """Return whether a delivery is kept beside those like it, and count it if so.
 
         `arrivals` counts those of each event, this one included, by its id and mode. What is new is
         always kept, and what is rejected has a bound of its own.

@@ -37,7 +37,7 @@ _TEXT_MAX: Final = 500
 
 
 def is_camt(data: bytes) -> bool:
-    """Tell whether a file is an ISO 20022 statement."""
+    """Return whether a file is an ISO 20022 statement."""
     start = data[:_START]
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         start = start.replace(b"\0", b"")

@@ -32,7 +32,7 @@ _TEXT_MAX: Final = 500
 
 
 def is_mt940(data: bytes) -> bool:
-    """Tell whether a file is an MT940 statement."""
+    """Return whether a file is an MT940 statement."""
     start = data[:_START]
     return b":20:" in start and b":25:" in start and (b":60F:" in start or b":60M:" in start)
 

@@ -30,7 +30,7 @@ _TEXT_MAX: Final = 500
 
 
 def is_ofx(data: bytes) -> bool:
-    """Tell whether a file is OFX, of either generation."""
+    """Return whether a file is OFX, of either generation."""
     start = data[:_START].lstrip(b"\xef\xbb\xbf \r\n").upper()
     return start.startswith(b"OFXHEADER") or (b"<?OFX" in start and start.startswith(b"<?XML"))
 

@@ -227,7 +227,7 @@ def _order(texts: list[_DateCell]) -> tuple[bool | None, bool | None]:
 
 
 def _against(part: _DateCell | None, first: bool | None) -> bool:  # noqa: FBT001 - private
-    """Tell whether a cell proves the other order."""
+    """Return whether a cell proves the other order."""
     if part is None or not part.open:
         return False
     return (part.month if first else part.day) > _TWELVE
@@ -243,7 +243,7 @@ def _example(cells: list[str | None], parts: Any, index: Any, *, day_first: bool
 
 
 def _looks_swapped(texts: list[_DateCell], parts: Any, dated: list[bool]) -> bool:
-    """Tell whether a spreadsheet took every date it could read the wrong way.
+    """Return whether a spreadsheet took every date it could read the wrong way.
 
     It leaves 13/05/2026 as text and makes 5 December of 12/05/2026: then no text has a day of 12 or
     less, and no date one above.

@@ -137,7 +137,7 @@ class SheetReader(RowAccount):
         return _stripped(frame[header])
 
     def has(self, name: str) -> bool:
-        """Tell whether the file or the mapping gives a column of ours."""
+        """Return whether the file or the mapping gives a column of ours."""
         return self.columns.get(name) is not None
 
     def text(self, name: str) -> Any:

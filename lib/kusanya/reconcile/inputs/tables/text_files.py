@@ -149,7 +149,7 @@ def _columns(data: bytes, mark: str, width: int) -> list[pa.ChunkedArray]:
 
 
 def _quotes_whole_cells(data: bytes, delimiter: str) -> bool:
-    """Tell whether every quote opens or closes a whole cell, in turns."""
+    """Return whether every quote opens or closes a whole cell, in turns."""
     mark = delimiter.encode()
     if b'"' not in data:
         return len(mark) == 1

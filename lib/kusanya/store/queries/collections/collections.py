@@ -258,7 +258,7 @@ class Collections(NameSearch):
         return ~has if term.negated else has
 
     def _are_few(self, mode: Mode, where: CollectionFilter, order: SortOrder) -> bool:
-        """Tell whether the index of amounts leads to fewer rows than walking the list would.
+        """Return whether the index of amounts leads to fewer rows than walking the list would.
 
         Walking a history for an amount that nobody paid reads it to its end.
         """

@@ -78,7 +78,7 @@ def _sought(where: CollectionFilter) -> ColumnElement[Any] | None:
 
 
 def _only_unwell(where: CollectionFilter) -> bool:
-    """Tell whether nothing that is plainly well is asked for."""
+    """Return whether nothing that is plainly well is asked for."""
     return where.unwell or (bool(where.statuses) and PLAINLY_WELL.isdisjoint(where.statuses))
 
 
