@@ -37,6 +37,14 @@ def shown(app: App[Any]) -> str:
     return "\n".join(lines(app))
 
 
+def reference(app: ConsoleApp) -> str:
+    """Return the reference of the record under the cursor."""
+    row = table(app).row
+    assert row is not None
+    found: str = row.reference
+    return found
+
+
 async def press(pilot: Pilot[Any], at_rest: AtRest, *keys: str) -> None:
     """Press keys one by one, each after everything before it has come to rest."""
     for key in keys:
