@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, Table, inspect, text
 
 from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.store.queries.base import StoreParts
 from kusanya.store.queries.collections.references import index_references
 from kusanya.store.tables.engine import Engines
-from kusanya.store.tables.schema import collection, metadata
+from kusanya.store.tables.schema import collection, metadata, note
 from kusanya.store.writer.journal import BatchSettings, Journal
 from kusanya.store.writer.rejected import RejectedLimits
 
@@ -43,16 +43,23 @@ def everything(found: Engines) -> dict[str, list[Any]]:
 class OlderStore(Store):
     """A store of an older revision, written without bringing it up to date.
 
-    While it is open its collections have the columns of today, which the writer knows alone.
+    While it is open its collections and notes have the columns of today, which the writer knows
+    alone.
     """
 
     def __init__(self, found: Engines) -> None:
         with found.writer.begin() as connection:
-            there = {one["name"] for one in inspect(connection).get_columns(collection.name)}
-            self._added = [column for column in collection.c if column.name not in there]
+            self._added = [
+                column
+                for table in (collection, note)
+                for there in [_columns(connection, table)]
+                for column in table.c
+                if column.name not in there
+            ]
             for column in self._added:
                 kind = column.type.compile(connection.dialect)
-                connection.execute(text(f"ALTER TABLE collection ADD COLUMN {column.name} {kind}"))
+                table = column.table.name
+                connection.execute(text(f"ALTER TABLE {table} ADD COLUMN {column.name} {kind}"))
         journal = Journal(
             found,
             clock=SystemClock(),
@@ -70,4 +77,9 @@ class OlderStore(Store):
         self._journal.close()
         with self._engines.writer.begin() as connection:
             for column in self._added:
-                connection.execute(text(f"ALTER TABLE collection DROP COLUMN {column.name}"))
+                table = column.table.name
+                connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {column.name}"))
+
+
+def _columns(connection: Connection, table: Table) -> set[str]:
+    return {one["name"] for one in inspect(connection).get_columns(table.name)}
