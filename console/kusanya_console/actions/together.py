@@ -47,15 +47,21 @@ def run_together(
         else:
             failed.append(f"{name(target)}: {translate_filled(result.sentence)}")
     count, all_ = f"{good:,}", f"{len(targets):,}"
-    said = [translate("{done} {count} of {all}", done=translate(done), count=count, all=all_)]
+    said = translate("{done} {count} of {all}", done=translate(done), count=count, all=all_)
+    outcome = ActionOutcome.FAILED if failed or not good else ActionOutcome.DONE
+    return ActionResult(said + _others(idle, len(targets) - begun, failed), outcome)
+
+
+def _others(idle: int, left: int, failed: list[str]) -> str:
+    """Return what became of those that were not done, for the end of the sentence."""
+    said = [""]
     if idle:
         said.append(translate("{count} had nothing to do", count=f"{idle:,}"))
-    if left := len(targets) - begun:
+    if left:
         said.append(translate("{count} were left when it was stopped", count=f"{left:,}"))
     if failed:
         said.append(_failures(failed))
-    outcome = ActionOutcome.FAILED if failed or not good else ActionOutcome.DONE
-    return ActionResult(", ".join(said), outcome)
+    return ", ".join(said)
 
 
 def progress_words(done: str, begun: int, targets: int) -> str:

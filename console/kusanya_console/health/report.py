@@ -13,7 +13,7 @@ from kusanya.limits import DISABLE_AFTER
 from kusanya.text import safe
 from kusanya_console.health.lines import HealthEntry, HealthSection, leading, plainly
 from kusanya_console.health.reader import HealthReading, alarm_target, endpoint_target, senders_word
-from kusanya_console.health.tables import WIDE, causes, odd, prompts
+from kusanya_console.health.tables import WIDE, anomalies, causes, prompts
 from kusanya_console.screens.status_line import alarm_role
 from kusanya_console.ui.format import (
     Line,
@@ -65,7 +65,7 @@ def report(found: HealthReading, look: Look, width: int) -> tuple[HealthSection,
         HealthSection(
             "open prompts and the time to a final state", tuple(prompts(found, look, width))
         ),
-        HealthSection("odd payments", tuple(odd(found, look, width))),
+        HealthSection("odd payments", tuple(anomalies(found, look, width))),
     )
 
 

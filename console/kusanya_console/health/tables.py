@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from kusanya.alarms.anomalous_collections import AnomalousCollection, AnomalyReport
 from kusanya.business_day import EAT
 from kusanya.failure_codes import ADVICE, EXPIRED, NO_CODE, CodeClass
 from kusanya.filters import Filter, Range, Term, TimeRange
@@ -156,21 +157,12 @@ def _some(count: int, role: str = PLAIN) -> Run:
     return (f"{count:,}", role if count else MUTED)
 
 
-def odd(found: HealthReading, look: Look, width: int) -> list[HealthEntry]:
+def anomalies(found: HealthReading, look: Look, width: int) -> list[HealthEntry]:
     """Return what is odd among the newest payments, each with its sentence."""
     report = found.anomalies
     if report is None:
         return plainly([((translate("looking through the newest payments"), MUTED),)])
-    held = sum(name.startswith("odd:") for name in report.acknowledged)
-    looked = (
-        translate("1 payment looked through")
-        if report.looked_at == 1
-        else translate("{count} newest payments looked through", count=f"{report.looked_at:,}")
-    )
-    if held:
-        looked += translate(", {count} acknowledged", count=f"{held:,}")
-    if report.more:
-        looked += translate("; for older ones ! on Live")
+    looked = _looked_through(report)
     if not report.found:
         none = translate("no payment yet")
         if report.looked_at:
@@ -181,24 +173,43 @@ def odd(found: HealthReading, look: Look, width: int) -> list[HealthEntry]:
     )
     entries = plainly(wrapped(f"{kinds}; {looked}", width, role=MUTED))
     for one in report.found[:_ANOMALIES_SHOWN]:
-        glyph, role = ("≠", FAILED) if one.anomaly.urgent else ("!", WARN)
-        reference, _ = cell(one.row.reference, limit=24)
-        head: Line = (
-            (f"{glyph} ", role),
-            (fit(format_instant(one.row.created_at, look), 9), MUTED),
-            ("  ", PLAIN),
-            (fit_id(reference, 16), PLAIN),
-            ("  ", PLAIN),
-        )
-        said = wrapped(
-            safe(translate_filled(one.anomaly.sentence), 300), width, indent=_SAID, role=role
-        )
-        lines = [(*head, *said[0][1:]), *said[1:]]
-        name = f"{reference}: {translate(one.anomaly.kind.value.replace('_', ' '))}"
-        target = HealthTarget(key=one.id, name=name, story=one.row.id, alarm=one.id)
-        entries += leading(lines, target)
+        entries += _anomaly(one, look, width)
     if len(report.found) > _ANOMALIES_SHOWN:
         rest = len(report.found) - _ANOMALIES_SHOWN
         more = "and {count} more: acknowledge what is looked after with A"
         entries += plainly([((translate(more, count=f"{rest:,}"), MUTED),)])
     return entries
+
+
+def _looked_through(report: AnomalyReport) -> str:
+    """Return how many payments were looked through, and what of them is not listed."""
+    acknowledged = sum(name.startswith("odd:") for name in report.acknowledged)
+    looked = (
+        translate("1 payment looked through")
+        if report.looked_at == 1
+        else translate("{count} newest payments looked through", count=f"{report.looked_at:,}")
+    )
+    if acknowledged:
+        looked += translate(", {count} acknowledged", count=f"{acknowledged:,}")
+    if report.more:
+        looked += translate("; for older ones ! on Live")
+    return looked
+
+
+def _anomaly(one: AnomalousCollection, look: Look, width: int) -> list[HealthEntry]:
+    """Return the payment and what is odd about it, on as many lines as the sentence needs."""
+    glyph, role = ("≠", FAILED) if one.anomaly.urgent else ("!", WARN)
+    reference, _ = cell(one.row.reference, limit=24)
+    head: Line = (
+        (f"{glyph} ", role),
+        (fit(format_instant(one.row.created_at, look), 9), MUTED),
+        ("  ", PLAIN),
+        (fit_id(reference, 16), PLAIN),
+        ("  ", PLAIN),
+    )
+    said = wrapped(
+        safe(translate_filled(one.anomaly.sentence), 300), width, indent=_SAID, role=role
+    )
+    name = f"{reference}: {translate(one.anomaly.kind.value.replace('_', ' '))}"
+    target = HealthTarget(key=one.id, name=name, story=one.row.id, alarm=one.id)
+    return leading([(*head, *said[0][1:]), *said[1:]], target)

@@ -82,11 +82,11 @@ _POSITIONAL: Final = {"sqlite": "qmark", "postgresql": "format"}
 def statements(dialect: Dialect) -> Statements:
     """Return the statements for `dialect`."""
     kind: Callable[..., Dialect] = type(dialect)
-    return _made(kind, paramstyle=_POSITIONAL[dialect.name])
+    return _compiled(kind, paramstyle=_POSITIONAL[dialect.name])
 
 
 @cache  # a program opens many a store, and they take longer to make than one takes to open
-def _made(kind: Callable[..., Dialect], paramstyle: str) -> Statements:
+def _compiled(kind: Callable[..., Dialect], paramstyle: str) -> Statements:
     dialect = kind(paramstyle=paramstyle)
 
     def text(statement: ClauseElement) -> str:
