@@ -24,7 +24,7 @@ near AS (
     FROM open_lines AS l
     INNER JOIN open_payments AS s ON l.currency = s.currency AND l.amount = s.due
     WHERE abs(date_diff('microsecond', s.completed_at, l.booked_at))
-        <= {double_minutes} * 60000000
+        <= {double_minutes} * 60000000::BIGINT
 ),
 
 near_lines AS (

@@ -63,5 +63,5 @@ WITH followed AS (
 SELECT f.*
 FROM followed AS f
 WHERE f.reference <> f.reference_before
-    AND date_diff('microsecond', f.created_before, f.created_at) <= {double_minutes} * 60000000
+    AND date_diff('microsecond', f.created_before, f.created_at) <= {double_minutes} * 60000000::BIGINT
     AND f.business_day BETWEEN {first_day} AND {last_day};
