@@ -209,7 +209,7 @@ def test_the_window_of_two_payments_of_one_customer_can_be_set(collections_of: M
     later = datetime(2026, 3, 5, 6, 25, tzinfo=UTC)
     pair = collections_of({}, {"created_at": later, "completed_at": later})
     march = period("2026-03")
-    for minutes, suspected in ((10, 0), (24, 0), (25, 1), (7 * 24 * 60, 1)):
+    for minutes, suspected in ((10, 0), (24, 0), (25, 1), (60, 1), (100_000_000, 1)):
         found = ledger.match(
             pair,
             columns.empty(LEDGER),
@@ -217,6 +217,28 @@ def test_the_window_of_two_payments_of_one_customer_can_be_set(collections_of: M
             tolerance=Tolerance(double_minutes=minutes),
         )
         assert len(found.doubles) == suspected, minutes
+
+
+def test_a_line_near_a_payment_is_a_hint_however_long_the_window(collections_of: Make) -> None:
+    paid = datetime(2026, 3, 5, 6, tzinfo=UTC)
+    service = collections_of({"reference": "A", "created_at": paid, "completed_at": paid})
+    line = {"row_no": 1, "reference": "B", "collection_id": None, "fee": None, "channel": None}
+    line |= {"amount": service["amount"][0], "currency": "TZS", "status": "paid"}
+    line |= {"booked_at": paid + timedelta(minutes=25), "booked_day": pd.Timestamp("2026-03-05")}
+    books = columns.frame(LEDGER, {name: [value] for name, value in line.items()})
+    for minutes, reason in (
+        (24, "on this day"),
+        (25, "within minutes"),
+        (60, "within minutes"),
+        (100_000_000, "within minutes"),
+    ):
+        found = ledger.match(
+            service,
+            books,
+            period=period("2026-03"),
+            tolerance=Tolerance(double_minutes=minutes),
+        )
+        assert all(reason in hint for hint in found.rows["suggested_match"]), minutes
 
 
 def test_without_any_row_there_is_nothing_to_explain() -> None:

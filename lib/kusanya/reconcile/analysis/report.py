@@ -28,7 +28,7 @@ from kusanya.reconcile.frames.columns import (
     OPERATOR_MATCHES,
 )
 from kusanya.reconcile.frames.engine import query
-from kusanya.reconcile.frames.engines import open_engine
+from kusanya.reconcile.frames.engines import open_engine, shared_databases
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import bank, ledger, operator, settlement
 from kusanya.reconcile.matching.bank import BankMatch
@@ -121,6 +121,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         raise KeyError(name)
 
 
+@shared_databases()
 def report(
     inputs: Inputs, *, late: pd.DataFrame | None = None, progress: Progress | None = None
 ) -> Report:

@@ -187,16 +187,25 @@ def _interval(amount: int, fee: int, rounding: str) -> tuple[int, int, int]:
 
 def _simplest(low: Fraction, high: Fraction, *, upper: bool) -> Fraction:
     # In basis points, because that is how rates are agreed; the end that belongs to the interval is
-    # the upper one when fees are rounded up. Whole numbers: fractions cost ten times more.
-    first, of = low.numerator * 10_000, low.denominator
-    last, by = high.numerator * 10_000, high.denominator
-    for denominator in range(1, _DENOMINATORS):
-        share = first * denominator
-        number = share // of + 1 if upper else -(-share // of)
-        here, end = number * by, last * denominator
-        if here < end or (upper and here == end):
-            return Fraction(number, denominator * 10_000)
+    # the upper one when fees are rounded up.
+    found = _between(low * 10_000, high * 10_000, upper=upper)
+    if found.denominator < _DENOMINATORS:
+        return found / 10_000
     return high if upper else low
+
+
+def _between(low: Fraction, high: Fraction | None, *, upper: bool) -> Fraction:
+    """Return the fraction of the smallest denominator from `low` to `high`; None has no end.
+
+    One end belongs to the interval. By continued fractions: without a whole number between them,
+    both ends have the same whole part, and the rest is the same question of its reciprocal.
+    """
+    whole = low.numerator // low.denominator
+    above = whole + 1 if upper or low != whole else whole
+    if high is None or above < high or (upper and above == high):
+        return Fraction(above)
+    rest = low - whole
+    return whole + 1 / _between(1 / (high - whole), 1 / rest if rest else None, upper=not upper)
 
 
 def _bands(points: Sequence[Point]) -> Bands | None:

@@ -24,6 +24,7 @@ from kusanya.reconcile.frames.days import (
     period,
 )
 from kusanya.reconcile.frames.earlier_period import EarlierPeriod
+from kusanya.reconcile.frames.engines import shared_databases
 from kusanya.reconcile.frames.on_disk import save_frame
 from kusanya.reconcile.frames.quality import Quality
 from kusanya.reconcile.frames.report_inputs import Inputs
@@ -42,6 +43,7 @@ Progress = Callable[[str], None]
 """Called with what is being read, for people who wait."""
 
 
+@shared_databases()
 def inputs(
     store: str = "",
     *,

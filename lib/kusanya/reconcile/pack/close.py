@@ -144,7 +144,6 @@ class ClosePackage(msgspec.Struct, frozen=True, kw_only=True):
     """Where the journal entries are booked; without it the pack has none."""
 
 
-@shared_databases()
 def prepare(
     store: str = "",
     *,

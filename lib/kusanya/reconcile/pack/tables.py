@@ -169,6 +169,8 @@ def is_cut(text: str) -> bool:
 
 def cells(frame: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     """Yield rows of plain values: int, float, bool, str, naive datetime in EAT, None."""
+    if frame.empty:  # as most tables of a clean month are, and pandas takes its time over nothing
+        return
     plain = []
     for name in frame.columns:
         column = frame[name]
