@@ -10,12 +10,14 @@ from tests.packaging.running import ROOT, run
 
 
 @pytest.fixture(scope="session")
-def uv() -> str:
+def uv(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the program that builds and installs; skip where it or a package index is missing."""
     found = shutil.which("uv")
     if found is None:
         pytest.skip("uv is not installed")
-    asked = run(found, "pip", "install", "--dry-run", "--no-deps", "--target", "none", "hatchling")
+    # A dry run too locks the folder it would install into, and leaves that lock behind.
+    folder = tmp_path_factory.mktemp("asked")
+    asked = run(found, "pip", "install", "--dry-run", "--no-deps", "--target", folder, "hatchling")
     if asked.returncode:
         pytest.skip(f"no package index can be reached: {asked.stderr.strip()[-200:]}")
     return found
