@@ -95,7 +95,7 @@ AMOUNT: Final = Assumption(
 )
 AMOUNT_MIN: Final = 1
 AMOUNT_MAX: Final = 1_000_000_000
-"""Default upper bound of the embedded service; its operator can set another."""
+"""Default upper bound of the embedded service; whoever runs it can set another."""
 
 PHONE: Final = Assumption(
     gap="Phone number format and length: not shown.",

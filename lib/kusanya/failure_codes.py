@@ -32,7 +32,7 @@ class FailureCode(msgspec.Struct, frozen=True, kw_only=True):
     step_english: str = ""
     """For the customer: what comes next; empty where there is nothing to do."""
     step_swahili: str = ""
-    operator: str
+    support_step: str
     """What support itself does next."""
     may_prompt: bool = False
     """Whether a new request may be offered."""
@@ -48,7 +48,7 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
         swahili="Salio lako halitoshi.",
         step_english="Top up, charges included, then tell us.",
         step_swahili="Ongeza salio, kisha tujulishe.",
-        operator="After a top-up, charges included, send a new request.",
+        support_step="After a top-up, charges included, send a new request.",
         may_prompt=True,
         sample_share=0.42,
     ),
@@ -59,7 +59,7 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
         swahili="Ombi la malipo limeghairiwa kwenye simu yako.",
         step_english="Shall we send a new request?",
         step_swahili="Tukutumie ombi jipya?",
-        operator="Ask, then send a new request if the customer wants it.",
+        support_step="Ask, then send a new request if the customer wants it.",
         may_prompt=True,
         sample_share=0.16,
     ),
@@ -70,7 +70,7 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
         swahili="Hatukuweza kuipata simu yako.",
         step_english="Make sure that your phone is on and has network.",
         step_swahili="Hakikisha simu imewashwa na ina mtandao.",
-        operator="Once the phone has signal, send a new request.",
+        support_step="Once the phone has signal, send a new request.",
         may_prompt=True,
         sample_share=0.14,
     ),
@@ -81,7 +81,7 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
         swahili="Namba ya siri uliyoweka si sahihi.",
         step_english="Tell nobody your PIN.",
         step_swahili="Usimwambie mtu yeyote namba yako ya siri.",
-        operator="A careful new try; three wrong PINs lock the account.",
+        support_step="A careful new try; three wrong PINs lock the account.",
         may_prompt=True,
         sample_share=0.12,
     ),
@@ -92,7 +92,7 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
         swahili="Umefikia kikomo cha akaunti yako.",
         step_english="Please try again later.",
         step_swahili="Tafadhali jaribu tena baadaye.",
-        operator="A smaller amount, or tomorrow.",
+        support_step="A smaller amount, or tomorrow.",
         may_prompt=True,
         sample_share=0.06,
     ),
@@ -103,7 +103,7 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
         swahili="Huduma ya malipo ya mtandao wako haipatikani kwa sasa.",
         step_english="Please try again later.",
         step_swahili="Tafadhali jaribu tena baadaye.",
-        operator="Watch the channel; try later.",
+        support_step="Watch the channel; try later.",
         may_prompt=True,
         sample_share=0.05,
     ),
@@ -114,7 +114,7 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
         swahili="Namba hii haijasajiliwa kwa huduma ya pesa kwa simu.",
         step_english="Please check the number.",
         step_swahili="Tafadhali hakiki namba.",
-        operator="Check the number digit by digit.",
+        support_step="Check the number digit by digit.",
         may_prompt=True,
         sample_share=0.05,
     ),
@@ -125,7 +125,7 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
         swahili="Akaunti yako ya pesa kwa simu haifanyi kazi kwa sasa.",
         step_english="Please visit your network's shop.",
         step_swahili="Tafadhali tembelea duka la mtandao wako.",
-        operator="Only the network can change that.",
+        support_step="Only the network can change that.",
     ),
     "payment_in_progress": FailureCode(
         group=CodeClass.LATER,
@@ -134,7 +134,7 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
         swahili="Kuna malipo mengine yanaendelea kwenye simu yako.",
         step_english="Please finish it first.",
         step_swahili="Tafadhali yamalize kwanza.",
-        operator="Wait two minutes; send no second prompt before.",
+        support_step="Wait two minutes; send no second prompt before.",
     ),
     "declined": FailureCode(
         group=CodeClass.UNKNOWN,
@@ -143,7 +143,7 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
         swahili="Mtandao wako haukukubali malipo haya.",
         step_english="Please call your network.",
         step_swahili="Tafadhali wasiliana na mtandao wako.",
-        operator="The network knows why; a new request may be declined again.",
+        support_step="The network knows why; a new request may be declined again.",
         may_prompt=True,
     ),
     "amount_out_of_bounds": FailureCode(
@@ -151,7 +151,7 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
         advice="Correct the amount.",
         english="This amount is not allowed.",
         swahili="Kiasi hiki hakiruhusiwi.",
-        operator="Correct the amount.",
+        support_step="Correct the amount.",
         may_prompt=True,
     ),
     "duplicate": FailureCode(
@@ -159,7 +159,7 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
         advice="Look for the earlier payment first.",
         english="A similar request already exists. We are checking.",
         swahili="Ombi kama hili tayari lipo. Tunahakiki.",
-        operator="Look the other one up first; send no prompt.",
+        support_step="Look the other one up first; send no prompt.",
     ),
 }
 

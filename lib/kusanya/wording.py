@@ -40,7 +40,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     """The state or failure code that this is about; "other" for a code we do not know."""
     english: Wording
     swahili: Wording
-    operator: str
+    support_step: str
     """What support itself does next."""
     may_prompt: bool
     """Whether a new request may be offered at all once this one is known to be over."""
@@ -67,7 +67,7 @@ class _Row(msgspec.Struct, frozen=True):
     english: str
     swahili: str
     step: tuple[str, str]
-    operator: str
+    support_step: str
     may_prompt: bool = False
 
 
@@ -121,7 +121,7 @@ _ROWS |= {
         known.english,
         known.swahili,
         (known.step_english, known.step_swahili),
-        known.operator,
+        known.support_step,
         may_prompt=known.may_prompt,
     )
     for code, known in FAILURE_CODES.items()
@@ -160,7 +160,7 @@ def advise(
             sentence=row.swahili.format(money=paid),
             next_step=row.step[1],
         ),
-        operator=row.operator,
+        support_step=row.support_step,
         may_prompt=row.may_prompt,
     )
 

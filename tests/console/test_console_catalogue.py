@@ -41,7 +41,7 @@ AT_THE_DESK = (
     "lookup/search/by_text.py", "lookup/search/fitting.py", "privacy.py", "state/anomalies.py",
     "webhooks/forensics.py", "webhooks/refusals.py", "webhooks/variants.py",
 )  # fmt: skip
-"""What operators and support read of the library."""
+"""What operations and support read of the library."""
 MODULES = {
     str(path.relative_to(root)): path
     for root, paths in (

@@ -133,7 +133,7 @@ def test_no_wording_asks_for_a_pin_promises_a_refund_or_leaves_a_blank(
         assert "{" not in said
         for never in ("refund", "tell us your pin", "send us your pin", "rudisha"):
             assert never not in said
-    assert advice.operator
+    assert advice.support_step
 
 
 @pytest.mark.parametrize("status", ["created", "succeeded", "contradiction", "unknown_outcome"])

@@ -216,7 +216,10 @@ def sentences(found: Advice, width: int) -> list[Line]:
     return [
         *lines,
         *wrapped(
-            f"{translate('Next')}: {translate_filled(found.operator)}", width, indent=4, role=MUTED
+            f"{translate('Next')}: {translate_filled(found.support_step)}",
+            width,
+            indent=4,
+            role=MUTED,
         ),
     ]
 

@@ -267,10 +267,8 @@ def _paid_by(rows: tuple[CollectionRow, ...]) -> Advice:
 def _agreeing(found: Advice, verdict: NewRequest) -> Advice:
     if verdict.safe:
         if found.topic == _IN_PROGRESS:
-            return replace(
-                found,
-                operator="The two minutes are over: send a new request if the customer wants it.",
-            )
+            over = "The two minutes are over: send a new request if the customer wants it."
+            return replace(found, support_step=over)
         return found
     keeps_its_own = not found.may_prompt and found.topic not in {OTHER, UNKNOWN_OUTCOME}
     if keeps_its_own and verdict.reason in {Reason.NOT_FINAL, Reason.PAID, Reason.CONTRADICTION}:
@@ -281,7 +279,7 @@ def _agreeing(found: Advice, verdict: NewRequest) -> Advice:
         found,
         english=replace(found.english, next_step="") if quiet else found.english,
         swahili=replace(found.swahili, next_step="") if quiet else found.swahili,
-        operator=verdict.next_step or found.operator,
+        support_step=verdict.next_step or found.support_step,
         may_prompt=False,
     )
 
@@ -297,5 +295,5 @@ def creation_advice(timeline: CreationTimeline) -> Advice:
         found = advise(OTHER)
     if verdict.safe:
         nothing = "Nothing was created: correct the cause, then send a new request."
-        found = replace(found, operator=nothing)
+        found = replace(found, support_step=nothing)
     return _agreeing(found, verdict)

@@ -1,4 +1,4 @@
-"""What is odd about a collection, each oddity with a sentence for an operator.
+"""What is odd about a collection, each oddity with a sentence for operations.
 
 A pure reading of the state and its facts. Nothing is resolved here; an urgent anomaly needs a
 person before more money moves.

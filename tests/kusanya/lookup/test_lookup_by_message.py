@@ -200,7 +200,7 @@ def test_of_several_that_fit_none_that_is_not_paid_may_be_asked_for_again(store:
         assert timeline is not None
         verdict, said = new_request(timeline), advice(timeline)
         assert (verdict.safe, verdict.reason) == (False, Reason.CLAIMED)
-        assert said.operator.startswith("Ask the service about this one before anything else")
+        assert said.support_step.startswith("Ask the service about this one before anything else")
         assert (said.may_prompt, said.english.next_step) == (False, "")
         assert "not pay again" in said.english.sentence
     plain = load_timeline(store, "col_failed", Mode.LIVE, now=NOW)

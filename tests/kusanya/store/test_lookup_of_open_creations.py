@@ -217,7 +217,7 @@ def test_an_open_creation_of_the_same_order_makes_the_verdict_on_a_failed_one_wa
     said = advice(found)
     assert "do not pay again" in said.english.sentence
     assert "usilipe tena" in said.swahili.sentence
-    assert intent.id in said.operator
+    assert intent.id in said.support_step
 
 
 def test_another_payment_of_the_same_reference_makes_a_new_request_unsafe(
@@ -261,7 +261,7 @@ def test_what_is_said_never_contradicts_the_verdict(
 def _agree(found: Timeline) -> None:
     verdict, said = new_request(found), advice(found)
     sentences = (
-        said.operator, said.english.sentence, said.english.next_step,
+        said.support_step, said.english.sentence, said.english.next_step,
         said.swahili.sentence, said.swahili.next_step,
     )  # fmt: skip
     whole = " ".join(sentences).casefold()

@@ -158,7 +158,7 @@ def _creation_record(timeline: CreationTimeline) -> dict[str, Any]:
 def _said(said: Advice, verdict: NewRequest) -> dict[str, Any]:
     return {
         "say": {"en": spoken_line(said.english), "sw": spoken_line(said.swahili)},
-        "next": said.operator,
+        "next": said.support_step,
         "new_request": {
             "safe": verdict.safe,
             "reason": verdict.reason.value,

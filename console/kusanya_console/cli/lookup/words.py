@@ -212,7 +212,7 @@ def _mark(one: Anomaly | ReceiptClaim) -> str:
 def _say_lines(said: Advice, verdict: NewRequest) -> Iterator[str]:
     yield f"  EN   {spoken_line(said.english)}"
     yield f"  SW   {spoken_line(said.swahili)}"
-    yield f"  {translate('Next')} {safe(translate_filled(said.operator), 400)}"
+    yield f"  {translate('Next')} {safe(translate_filled(said.support_step), 400)}"
     yield f"  {translate_filled(verdict.sentence)}"
 
 

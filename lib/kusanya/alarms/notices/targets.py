@@ -1,4 +1,4 @@
-"""Where notifications of alarms go: addresses and the operator's own program."""
+"""Where notifications of alarms go: addresses and a program of one's own."""
 
 import shlex
 import subprocess
@@ -58,7 +58,7 @@ def _program(line: str) -> NoticeTarget:
 
     def send(message: AlarmMessage) -> None:
         try:
-            ended = subprocess.run(  # noqa: S603 - the operator's own program, without a shell
+            ended = subprocess.run(  # noqa: S603 - the program of whoever runs Kusanya, without a shell
                 words,
                 input=msgspec.json.encode(message.data),
                 stdout=subprocess.DEVNULL,
