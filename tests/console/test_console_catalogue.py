@@ -33,7 +33,7 @@ OF_DEVELOPERS = (
 )  # fmt: skip
 """Commands that nobody at the console runs, and what is said of a crash: they stay English."""
 AT_THE_DESK = (
-    "alarms/delivery_rules.py", "alarms/operation_rules.py", "alarms/payment_rules.py",
+    "alarms/rules/deliveries.py", "alarms/rules/operation.py", "alarms/rules/payments.py",
     "confirmations/reading.py", "filters/parsing.py", "filters/values.py", "handover/page.py",
     "intents/leases.py", "intents/outcome.py", "intents/resolving.py", "intents/window.py",
     "lookup/claims.py", "lookup/entries.py", "lookup/new_request.py",

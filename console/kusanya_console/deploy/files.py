@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from kusanya.alarms.prometheus_rules import render_alerts
+from kusanya.alarms.prometheus_alerts import render_alerts
 from kusanya.errors import ConfigurationError
 from kusanya.wire import Mode
 from kusanya_console.deploy import Kind

@@ -9,7 +9,7 @@ from kusanya.alarms.acknowledgements import Acknowledgement
 from kusanya.alarms.alarm import Alarm, AlarmList
 from kusanya.alarms.anomalous_collections import AnomalyReport
 from kusanya.alarms.inputs import AlarmInputs
-from kusanya.alarms.payment_rules import open_prompts
+from kusanya.alarms.rules.payments import open_prompts
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.filters import Filter, Term
 from kusanya.health.causes import Causes, Lookback, TimeToFinal

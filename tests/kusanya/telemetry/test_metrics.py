@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kusanya.alarms import gauges
-from kusanya.alarms.prometheus_rules import alerts
+from kusanya.alarms.prometheus_alerts import alerts
 from kusanya.receiver import metrics as receiver_metrics
 from kusanya.telemetry.metrics import Histogram, Metric, MetricType, families
 

@@ -8,7 +8,6 @@ that infers something says so in its sentence.
 from collections.abc import Iterable
 from typing import Final
 
-from kusanya.alarms import delivery_rules, operation_rules, payment_rules
 from kusanya.alarms.alarm import (
     DISABLED,
     FAILING,
@@ -19,10 +18,11 @@ from kusanya.alarms.alarm import (
     Severity,
 )
 from kusanya.alarms.inputs import AlarmInputs
+from kusanya.alarms.rules import deliveries, operation, payments
 
 RULES: Final[tuple[Rule, ...]] = tuple(
     sorted(
-        (*delivery_rules.RULES, *payment_rules.RULES, *operation_rules.RULES),
+        (*deliveries.RULES, *payments.RULES, *operation.RULES),
         key=lambda rule: rule.rank,
     )
 )

@@ -1,4 +1,4 @@
-"""The alarm rules as Prometheus alerting rules: `alerts.yml`, for the gauges of `alarms.gauges`.
+"""`alerts.yml` for Prometheus: an alert for each alarm rule, on the gauges of `alarms.gauges`.
 
 Whether an alarm is raised is decided once, by the rules of this package. Prometheus reads their
 result and adds what nobody can tell of himself: that the store or the program is away.
