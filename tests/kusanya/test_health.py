@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 from kusanya.clock import ManualClock
-from kusanya.health.endpoints import FAILURES_COUNTED, succeeded
-from kusanya.health.report import (
+from kusanya.health.delivery_plan import (
     DeliveryPlan,
     SlotState,
     attempt_of,
     delivery_plan,
-    health,
 )
+from kusanya.health.endpoints import FAILURES_COUNTED, succeeded
+from kusanya.health.report import health
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, DeliveryRow, Verdict

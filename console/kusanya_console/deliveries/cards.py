@@ -5,12 +5,12 @@ Pure: lines from frozen values. What a rejected delivery says is only claimed, a
 
 from collections.abc import Sequence
 
-from kusanya.health.endpoints import EndpointHealth, succeeded
-from kusanya.health.report import (
+from kusanya.health.delivery_plan import (
     DeliveryPlan,
     attempt_of,
     is_extra_attempt,
 )
+from kusanya.health.endpoints import EndpointHealth, succeeded
 from kusanya.store.records import (
     DeliveryBody,
     DeliveryRow,

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from kusanya.filters import Filter, Term, TimeRange
-from kusanya.health.report import attempt_of, attempts_due
+from kusanya.health.delivery_plan import attempt_of, attempts_due
 from kusanya.store.records import (
     DeliveryFilter,
     DeliveryRow,

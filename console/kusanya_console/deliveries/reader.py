@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 from kusanya.errors import KusanyaError
-from kusanya.health.report import SEEN_WITHIN, DeliveryPlan, Slot, SlotState, delivery_plan
+from kusanya.health.delivery_plan import SEEN_WITHIN, DeliveryPlan, Slot, SlotState, delivery_plan
 from kusanya.store import Store
 from kusanya.store.records import DeliveryBody, DeliveryFilter, DeliveryRow, MissingEventRow
 from kusanya.text import safe

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.health.report import DeliveryPlan, attempt_of
+from kusanya.health.delivery_plan import DeliveryPlan, attempt_of
 from kusanya.store.records import DeliveryRow
 from kusanya_console.dashboard.records import SentAttempt, SentDelivery
 from kusanya_console.ui.format import (

@@ -6,7 +6,7 @@ Pure. Numbers are inferred from the times of what arrived, and the screen says s
 from collections.abc import Sequence
 from datetime import timedelta
 
-from kusanya.health.report import DeliveryPlan, Slot, SlotState
+from kusanya.health.delivery_plan import DeliveryPlan, Slot, SlotState
 from kusanya.store.records import DeliveryRow
 from kusanya.text import safe
 from kusanya.webhooks.schedule import ATTEMPTS
