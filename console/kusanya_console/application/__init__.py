@@ -1,1 +1,1 @@
-"""The console's application: its windows, its feed, its palette, and its look."""
+"""The console's application: its screens, its feed, its palette, and its look."""

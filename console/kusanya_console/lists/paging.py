@@ -24,7 +24,7 @@ Test = Callable[[Any], bool]
 
 
 class ListPages(Generic[R]):
-    """Pages of one list and windows on it; every method reads the store.
+    """Pages of one list and excerpts of it; every method reads the store.
 
     `page` returns the rows next to a key of the order: below the first, or above the second.
     `refetch` returns the present form of those among known records that the list still has, and
