@@ -23,8 +23,7 @@ from kusanya.store.queries.base import StorePart, StoreParts
 from kusanya.store.queries.breaks import Breaks
 from kusanya.store.queries.bulk.bulk_read import BulkRead
 from kusanya.store.queries.collections.collections import Collections
-from kusanya.store.queries.collections.references import STEP
-from kusanya.store.queries.collections.texts import index_all
+from kusanya.store.queries.collections.indexing import STEP, index_all
 from kusanya.store.queries.deliveries import Deliveries
 from kusanya.store.queries.events import Events
 from kusanya.store.queries.feed import Feed, touch

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Table, inspect, text
 from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.store.queries.base import StoreParts
-from kusanya.store.queries.collections.references import index_references
+from kusanya.store.queries.collections.indexing import index_references
 from kusanya.store.tables.engine import Engines
 from kusanya.store.tables.schema import collection, metadata, note
 from kusanya.store.writer.journal import BatchSettings, Journal

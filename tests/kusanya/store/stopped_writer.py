@@ -16,7 +16,7 @@ from kusanya.clock import SystemClock
 from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
 from kusanya.store.queries.base import StoreParts
-from kusanya.store.queries.collections.references import index_references
+from kusanya.store.queries.collections.indexing import index_references
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.sessions import SessionLimits
 from kusanya.store.writer.batch import Transaction

@@ -15,7 +15,7 @@ from tests.kusanya.store.older import everything
 from kusanya.errors import IntentError, IntentReason, StoreError
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.queries.collections.texts import index_all
+from kusanya.store.queries.collections.indexing import index_all
 from kusanya.store.records import BreakSubject, IntentState, Note
 from kusanya.wire import Mode
 

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import event
 
 from kusanya.store import Store
-from kusanya.store.queries.collections.texts import index_all
+from kusanya.store.queries.collections.indexing import index_all
 from kusanya.store.records import (
     MISSING_ID,
     CollectionFilter,

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kusanya.store import Store
-from kusanya.store.queries.collections.references import index_references
+from kusanya.store.queries.collections.indexing import index_references
 from kusanya.wire import Mode
 
 REFERENCES = ("INV-000123", "inv-000124", "Ankara ☃ Straße", '"quoted" AND it', "%_%", "ab", "")

@@ -10,7 +10,8 @@ from tests.kusanya.store.older import OlderStore
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.maintenance import migrations
-from kusanya.store.queries.collections.texts import entries_of, index_all
+from kusanya.store.queries.collections.indexing import index_all
+from kusanya.store.queries.collections.metadata import entries_of
 from kusanya.store.records import CollectionFilter, MetadataTerm, SortOrder
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.sqlite_file import create_file

@@ -22,7 +22,7 @@ from kusanya.errors import StoreError
 from kusanya.privacy import normalise_phone
 from kusanya.state.observation import Observation
 from kusanya.store.queries.base import StorePart
-from kusanya.store.queries.collections.texts import index_all
+from kusanya.store.queries.collections.indexing import index_all
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.records import ErasureResult, IntentState
 from kusanya.store.records.erased_names import ERASED, Erasure, any_in, is_stand_in, stand_in

@@ -25,7 +25,7 @@ from kusanya.state.observation import Source
 from kusanya.store.maintenance.masks import Masks
 from kusanya.store.maintenance.opening import prepare
 from kusanya.store.maintenance.retention import deliveries_since, note_deliveries_since
-from kusanya.store.queries.collections.texts import index_all
+from kusanya.store.queries.collections.indexing import index_all
 from kusanya.store.queries.poll_leases import JOURNAL_COPY
 from kusanya.store.records import CopyResult, Verdict
 from kusanya.store.tables.engine import Engines, engines, only_store_errors

@@ -20,7 +20,7 @@ from kusanya.errors import StoreTooNew, StoreUnavailable
 from kusanya.store.maintenance import migrations
 from kusanya.store.maintenance.maintenance import JOURNAL
 from kusanya.store.maintenance.opening import prepare
-from kusanya.store.queries.collections.texts import index_all
+from kusanya.store.queries.collections.indexing import index_all
 from kusanya.store.records import MoveResult
 from kusanya.store.tables.engine import Engines, engines, only_store_errors
 from kusanya.store.tables.schema import feed_head, metadata, metadata_entry, store_meta

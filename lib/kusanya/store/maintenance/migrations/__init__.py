@@ -184,7 +184,7 @@ def _add_months(connection: Connection, now: datetime) -> int:
 
 def _fill(connection: Connection, was: str, now: datetime) -> None:
     # Here and not in the revisions: what folds and writes rows knows the newest tables only.
-    from kusanya.store.queries.collections.texts import index_texts
+    from kusanya.store.queries.collections.indexing import index_texts
     from kusanya.store.writer.batch import Transaction
     from kusanya.store.writer.refold import part_modes
     from kusanya.store.writer.statements import statements

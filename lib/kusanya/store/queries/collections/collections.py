@@ -26,6 +26,7 @@ from sqlalchemy import (
 from kusanya.collection_columns import NAME_MAX
 from kusanya.state.fold import fold
 from kusanya.state.observation import CollectionState, Observation
+from kusanya.store.queries.collections.metadata import has_entry, with_entry
 from kusanya.store.queries.collections.names import NameSearch
 from kusanya.store.queries.collections.terms import (
     LAST,
@@ -33,7 +34,6 @@ from kusanya.store.queries.collections.terms import (
     conditions,
     created_within,
 )
-from kusanya.store.queries.collections.texts import has_entry, with_entry
 from kusanya.store.queries.planner_hints import bound_asked, unindexed, unsearched
 from kusanya.store.records import (
     CollectionFilter,

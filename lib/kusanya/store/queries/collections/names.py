@@ -7,9 +7,9 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, bindparam, func, literal_column, select
 
 from kusanya.collection_columns import NAME_MAX
-from kusanya.store.queries.collections.references import BY_ID
+from kusanya.store.queries.collections.metadata import MetadataSearch
+from kusanya.store.queries.collections.parts_of_text import BY_ID
 from kusanya.store.queries.collections.terms import LAST, phone_spellings
-from kusanya.store.queries.collections.texts import TextSearch
 from kusanya.store.queries.planner_hints import bound_asked, unindexed
 from kusanya.store.records import CollectionRow, Page
 from kusanya.store.tables.schema import collection
@@ -40,7 +40,7 @@ _COUNT_BEGINNING: Final = select(func.count()).select_from(
 _BY_PHONE: Final = _NEWEST.where(_IT.phone.in_((bindparam("digits"), bindparam("with_plus"))))
 
 
-class NameSearch(TextSearch):
+class NameSearch(MetadataSearch):
     """Finding collections by what names them, beside their texts."""
 
     def get(self, collection_id: str, mode: Mode) -> CollectionRow | None:

@@ -1,54 +1,34 @@
-"""Metadata by its values, and the index of it and of descriptions.
+"""Collections by the entries of their metadata.
 
-Metadata is no column of a collection: its entries are kept in an index of their own, and so are the
-pieces of descriptions. The journal keeps both when it has nothing better to do; what it has not
-reached yet is looked through one by one.
+Metadata is no column of a collection: its entries are kept in an index of their own. What
+`indexing` has not reached yet is looked through one by one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 from sqlalchemy import (
-    ARRAY,
-    BigInteger,
     ColumnElement,
     Connection,
     FromClause,
-    Row,
-    Text,
     and_,
     bindparam,
     exists,
-    func,
-    literal,
     literal_column,
     or_,
     select,
-    update,
 )
 
 from kusanya.collection_columns import NAME_MAX
-from kusanya.store.queries.collections.references import (
-    BY_ID,
-    DESCRIPTIONS,
-    PIECE,
-    STEP,
-    PieceSearch,
-    add_pieces,
-    index_references,
-)
+from kusanya.store.queries.collections.parts_of_text import BY_ID, TextPartSearch
 from kusanya.store.records import CollectionRow, MetadataTerm
-from kusanya.store.tables.inserting import insert_into
 from kusanya.store.tables.payload import unpack
 from kusanya.store.tables.schema import collection, feed_head, metadata_entry, observation
-from kusanya.store.tables.values import clean, to_us
-from kusanya.store.writer.batch import Transaction
+from kusanya.store.tables.values import clean
 from kusanya.store.writer.projection import to_row
 from kusanya.wire import Mode
 
-_INDEXED: Final = 1_000
-"""Characters of a description that are indexed."""
 _LOOKED_AT: Final = 1_000
 """Entries of one value that are looked at for the newest of them."""
 # Made once: building a statement costs more than running it does.
@@ -65,7 +45,8 @@ _BY_VALUE: Final = (
     )
     .limit(literal_column(str(_LOOKED_AT)))
 )
-_REACHED: Final = select(feed_head.c.texts_searched)
+TEXTS_REACHED: Final = select(feed_head.c.texts_searched)
+"""Up to which place descriptions and metadata are indexed."""
 # All modes: with a condition on it a planner would begin with every fact of the mode.
 _FRESH: Final = (
     select(observation.c.collection_id, observation.c.mode, observation.c.payload)
@@ -74,7 +55,7 @@ _FRESH: Final = (
 )
 
 
-class TextSearch(PieceSearch):
+class MetadataSearch(TextPartSearch):
     """Finding collections by their metadata, beside their references and descriptions."""
 
     def by_metadata(self, mode: Mode, value: str, *, limit: int = 50) -> tuple[CollectionRow, ...]:
@@ -159,110 +140,15 @@ def entries_of(metadata: Mapping[str, Any] | None) -> frozenset[tuple[str, str]]
 
 def _fresh(connection: Connection, mode: Mode) -> Iterator[tuple[str, frozenset[tuple[str, str]]]]:
     """Yield what the index has not reached: ids of collections, each with entries of one fact."""
-    reached = connection.execute(_REACHED).scalar_one()
+    reached = connection.execute(TEXTS_REACHED).scalar_one()
     for id_, of, payload in connection.execute(_FRESH, {"reached": reached}):
-        if of == mode.value and _may_name(payload, b"metadata"):
+        if of == mode.value and may_name(payload, b"metadata"):
             fact = unpack(payload)
             if fact.counts_in(mode):
                 yield id_, entries_of(fact.collection.metadata)
 
 
-def _may_name(payload: bytes, field: bytes) -> bool:
+def may_name(payload: bytes, field: bytes) -> bool:
+    """Return whether a fact may say a field: where not, it need not be read."""
     # Bytes as they came: a field's name stands in them, or is written with escapes.
     return field in payload or rb"\u" in payload
-
-
-def index_all(writing: Transaction, *, step: int = STEP) -> bool:
-    """Index references and texts of the next places; tell whether more are left."""
-    references, texts = index_references(writing, step=step), index_texts(writing, step=step)
-    return references or texts
-
-
-def index_texts(writing: Transaction, *, step: int = STEP) -> bool:
-    """Index the texts of the next places of the journal; tell whether more are left."""
-    connection = writing.connection
-    reached: int = connection.execute(_REACHED).scalar_one()
-    upto = min(reached + step, writing.head)
-    if upto == reached:
-        return False
-    earlier, observed, it = observation.alias("earlier"), observation.c, collection.c
-    query = (
-        select(
-            observed.seq,
-            observed.mode,
-            observed.payload,
-            it.id,
-            it.description,
-            it.created_at,
-            it.contradictions,
-            exists()
-            .where(
-                earlier.c.collection_id == observed.collection_id,
-                earlier.c.mode == observed.mode,
-                earlier.c.seq < observed.seq,
-            )
-            .label("known_before"),
-        )
-        .join(collection, and_(it.id == observed.collection_id, it.mode == observed.mode))
-        .where(observed.seq > reached, observed.seq <= upto)
-        .order_by(observed.seq)
-    )
-    rows = connection.execute(query).all()
-    _add_entries(connection, rows)
-    _add_descriptions(connection, rows)
-    connection.execute(update(feed_head).values(texts_searched=upto))
-    return upto < writing.head
-
-
-def _add_entries(connection: Connection, rows: Sequence[Row[Any]]) -> None:
-    values: dict[tuple[Any, ...], None] = {}
-    for row in rows:
-        if not _may_name(row.payload, b"metadata"):
-            continue
-        fact = unpack(row.payload)
-        if not fact.counts_in(Mode(row.mode)):
-            continue
-        # Where facts differ about the creation, the list stands in the order of the shown one.
-        instants = {to_us(fact.collection.created_at), row.created_at}
-        for name, value in entries_of(fact.collection.metadata):
-            for at in instants:
-                key = (row.mode, value, name, at, row.id)
-                values[key] = None
-    if not values:
-        return
-    columns = metadata_entry.c
-    insert = insert_into(metadata_entry, connection.dialect).on_conflict_do_nothing()
-    if connection.dialect.name == "postgresql":
-        # One statement for all: row by row they take three times as long.
-        lists = [
-            literal(list(cells), ARRAY(BigInteger if isinstance(cells[0], int) else Text))
-            for cells in zip(*values, strict=True)
-        ]
-        together = func.unnest(*lists).table_valued(*columns.keys()).render_derived()
-        connection.execute(insert.from_select(columns.keys(), select(together)))
-        return
-    connection.execute(insert, [dict(zip(columns.keys(), key, strict=True)) for key in values])
-
-
-def _add_descriptions(connection: Connection, rows: Sequence[Row[Any]]) -> None:
-    described = [row for row in rows if row.description is not None]
-    # Once per collection: with its first fact, or with the first that brings a description.
-    new = [
-        (row.seq, row.description[:_INDEXED].casefold())
-        for row in described
-        if row.contradictions or not row.known_before or _is_first_described(connection, row)
-    ]
-    add_pieces(connection, DESCRIPTIONS, [(seq, said) for seq, said in new if len(said) >= PIECE])
-
-
-def _is_first_described(connection: Connection, row: Row[Any]) -> bool:
-    if not _may_name(row.payload, b"description"):
-        return False
-    observed = observation.c
-    query = select(observed.payload).where(
-        observed.collection_id == row.id, observed.mode == row.mode, observed.seq < row.seq
-    )
-    return not any(
-        _may_name(payload, b"description") and unpack(payload).collection.description is not None
-        for payload in connection.execute(query).scalars()
-    )

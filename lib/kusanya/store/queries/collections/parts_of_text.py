@@ -1,8 +1,7 @@
-"""References and descriptions by any part of them.
+"""Collections by any part of their reference or description.
 
-An index of three-letter pieces leads to few candidates, and each is then looked at. The journal
-keeps it when it has nothing better to do, so that arrivals do not pay for it; what it has not
-reached yet is looked through one by one.
+An index of three-letter pieces leads to few candidates, and each is then looked at; what
+`indexing` has not reached yet is looked through one by one.
 """
 
 from collections.abc import Generator, Sequence
@@ -17,12 +16,9 @@ from sqlalchemy import (
     and_,
     bindparam,
     column,
-    exists,
-    or_,
     select,
     table,
     text,
-    update,
 )
 
 from kusanya.collection_columns import NAME_MAX
@@ -31,14 +27,11 @@ from kusanya.store.queries.planner_hints import unindexed
 from kusanya.store.records import CollectionRow
 from kusanya.store.tables.schema import collection, feed_head, observation
 from kusanya.store.tables.values import clean
-from kusanya.store.writer.batch import Transaction
 from kusanya.store.writer.projection import SHOWN, to_row
 from kusanya.wire import Mode
 
 PIECE: Final = 3
 """Characters of an indexed piece, and the fewest of a fragment."""
-STEP: Final = 400
-"""Places of the journal that are indexed in one transaction: about ten milliseconds."""
 _PIECES_ASKED: Final = 12
 """More pieces of a long fragment exclude nothing that looking at the candidates would not."""
 _PIECES_ALL: Final = 6
@@ -73,7 +66,7 @@ DESCRIPTIONS: Final = PieceIndex(
 )
 
 
-class PieceSearch(StorePart):
+class TextPartSearch(StorePart):
     """Finding collections by a part of their reference or description."""
 
     def containing(
@@ -210,38 +203,6 @@ def _asked(fragment: str) -> list[str]:
         # References begin alike and end in numbers.
         starts = starts[: _PIECES_ASKED // 3] + starts[-2 * _PIECES_ASKED // 3 :]
     return list(dict.fromkeys(fragment[start : start + PIECE] for start in starts))
-
-
-def index_references(writing: Transaction, *, step: int = STEP) -> bool:
-    """Index the next `step` places of the journal; tell whether more are left."""
-    connection = writing.connection
-    reached: int = connection.execute(select(feed_head.c.searched)).scalar_one()
-    upto = min(reached + step, writing.head)
-    if upto == reached:
-        return False
-    earlier = observation.alias("earlier")
-    it = observation.c
-    query = (
-        select(it.seq, collection.c.reference)
-        .join(collection, and_(collection.c.id == it.collection_id, collection.c.mode == it.mode))
-        .where(
-            it.seq > reached,
-            it.seq <= upto,
-            # Once per collection; again where facts differ, since another reference may show then.
-            or_(
-                collection.c.contradictions > 0,
-                ~exists().where(
-                    earlier.c.collection_id == it.collection_id,
-                    earlier.c.mode == it.mode,
-                    earlier.c.seq < it.seq,
-                ),
-            ),
-        )
-    )
-    rows = [(seq, said.casefold()) for seq, said in connection.execute(query)]
-    add_pieces(connection, REFERENCES, rows)
-    connection.execute(update(feed_head).values(searched=upto))
-    return upto < writing.head
 
 
 def add_pieces(connection: Connection, index: PieceIndex, rows: Sequence[tuple[int, str]]) -> None:
