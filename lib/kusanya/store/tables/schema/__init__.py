@@ -14,10 +14,10 @@ from kusanya.store.tables.schema.collections import (
     metadata_entry,
     rollup,
 )
-from kusanya.store.tables.schema.creation import create_tables
 from kusanya.store.tables.schema.deliveries import delivery, event, observation
 from kusanya.store.tables.schema.intents import intent, intent_attempt, intent_change
 from kusanya.store.tables.schema.journal import claim, feed_head, store_meta
+from kusanya.store.tables.schema.making import create_tables
 from kusanya.store.tables.schema.people import audit, break_fact, note, receipt
 from kusanya.store.tables.schema.search import SEARCHED
 

@@ -1,4 +1,4 @@
-"""How all tables are made at once."""
+"""How every table and index is made in an empty database."""
 
 from sqlalchemy import Connection, Index, text
 from sqlalchemy.schema import CreateIndex, CreateTable
