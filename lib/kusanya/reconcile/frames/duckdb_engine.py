@@ -12,6 +12,7 @@ from typing import Any, Final
 import duckdb
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from kusanya.errors import FrameError
 from kusanya.reconcile.frames import columns, spill
@@ -116,16 +117,18 @@ class DuckDbEngine(Engine):
             self._con.register(name, columns.to_arrow(source, schema))
             return
         listed = [str(path.resolve()) for path in source.paths]
-        # The name of a folder, day=2026-03-05, is no column of ours.
-        whole = self._con.read_parquet(listed, hive_partitioning=False)
-        wanted = column_list(schema, whole.columns)
+        wanted = column_list(schema, pq.read_schema(listed[0]).names)
         try:
-            read = whole.filter(source.condition).select(wanted).sql_query()
-            # A view that is not temporary would be seen by all who share the database.
-            self._con.execute(f"CREATE TEMP VIEW {name} AS {read}")
+            # A view that is not temporary would be seen by all who share the database. The name of
+            # a folder, day=2026-03-05, is no column of ours.
+            self._con.execute(
+                f"CREATE TEMP VIEW {name} AS SELECT {wanted} "  # noqa: S608 - names of our own
+                f"FROM read_parquet({literal(listed)}, hive_partitioning = false) "
+                f"WHERE {source.condition}"
+            )
         except duckdb.BinderException as error:
             raise FrameError(f"{schema.name}: the Parquet files lack a column of it") from error
-        if self._con.table(name).limit(0).to_arrow_table().schema.types != schema.arrow.types:
+        if self.answer(f"SELECT * FROM {name} LIMIT 0", None).schema.types != schema.arrow.types:  # noqa: S608 - a name of our own
             raise FrameError(f"{schema.name}: the Parquet files do not have its types")
 
     def register_arrow(self, name: str, table: pa.Table) -> None:
