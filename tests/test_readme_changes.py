@@ -1,9 +1,14 @@
 """The table "Change one thing" of this folder's README: every path and every name in it exists."""
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from kusanya_console.commands import LIVE, commands_of
 
 ROOT = Path(__file__).parents[1]
 ROOTS = (ROOT, ROOT / "lib", ROOT / "console")
@@ -26,7 +31,7 @@ ROWS = rows()
 def quoted(row: str) -> list[str]:
     """Return what a row quotes, but for commands, which have a test of their own."""
     found = re.findall(r"`([^`]+)`", row)
-    return [text for text in found if not text.startswith("kusanya ")]
+    return [text for text in found if not text.startswith(("kusanya ", "uv run "))]
 
 
 def is_path(text: str) -> bool:
@@ -79,3 +84,17 @@ def test_every_name_of_a_row_stands_in_a_file_that_it_names(row: str) -> None:
     names = [text.removesuffix("(…)") for text in quoted(row) if not is_path(text)]
     said = words_of(row) if names else ""
     assert [one for one in names if not re.search(rf"\b{re.escape(one)}\b", said)] == []
+
+
+def test_the_command_of_the_row_of_a_key_prints_the_keys_of_a_screen() -> None:
+    (command,) = re.findall(r"`uv run python ([^`]+)`", ROWS["a key or an action of the console"])
+    printed = subprocess.run(
+        [sys.executable, *shlex.split(command)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    keys = [key for one in commands_of(LIVE) for key in one.keys]
+    assert printed.stdout.split() == keys
+    assert {"c", "slash", "1"} <= set(keys)

@@ -1,4 +1,4 @@
-"""Every number of the specification, named once.
+"""Every number of the specification, named once; last, a few bounds of our own on what we read.
 
 Source: specification, Limits, Delivery rules, Signature. What the specification leaves open is not
 here but in `assumptions`.

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kusanya.assumptions import REPLAY_HOURS, Assumption, every
+from kusanya.assumptions import REPLAY_HOURS, REPLAY_WINDOW, Assumption, every
+from kusanya.limits import IDEMPOTENCY_RETENTION
 
 ROOT = Path(__file__).parents[2]
 LIB = ROOT / "lib"
@@ -30,8 +31,14 @@ def test_what_the_code_cites_exists() -> None:
     assert {pair for pair in cited if pair[0] not in every()} == set()
 
 
-@pytest.mark.parametrize("paper", ["lib/README.md", "console/README.md"])
-def test_the_papers_name_the_hours_in_which_a_create_may_be_replayed(paper: str) -> None:
+def test_a_create_is_replayed_only_while_the_service_knows_its_key() -> None:
+    assert REPLAY_WINDOW < IDEMPOTENCY_RETENTION
+
+
+@pytest.mark.parametrize(("paper", "times"), [("lib/README.md", 2), ("console/README.md", 1)])
+def test_the_papers_name_the_hours_in_which_a_create_may_be_replayed(
+    paper: str, times: int
+) -> None:
     said = " ".join((ROOT / paper).read_text().split())
-    named = re.findall(r"(?:only for|After) (\d+) hours", said)
-    assert named == [str(REPLAY_HOURS)]
+    named = re.findall(r"(?:only for|After|the) (\d+) hours\b(?= in which|:|,)", said)
+    assert named == times * [str(REPLAY_HOURS)]

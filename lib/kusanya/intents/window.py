@@ -1,7 +1,8 @@
 """How long an intent may still be sent. Pure: instants come in, nothing here reads a clock.
 
-Past 24 hours the service has forgotten the key and would charge the customer again; we stop an hour
-earlier, because clocks differ. Assumes REPLAY_STOPS_EARLY (assumptions.py).
+Past IDEMPOTENCY_RETENTION (limits.py) the service has forgotten the key and would charge the
+customer again. We stop earlier, after REPLAY_WINDOW, because clocks differ. Assumes
+REPLAY_STOPS_EARLY (assumptions.py).
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """The list of all alarm rules. Pure: a rule judges one reading and returns the alarms it raises.
 
-To add an alarm, write its function and its entry in the module of its subject, and its paragraph in
-the runbook; health report, status line, notifications, metrics and acknowledgements follow. A rule
-that infers something says so in its sentence.
+What an alarm needs stands in tests/README.md, "Change one thing"; health report, status line,
+notifications, metrics and acknowledgements follow. A rule that infers something says so in its
+sentence.
 """
 
 from collections.abc import Iterable
