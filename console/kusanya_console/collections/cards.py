@@ -93,7 +93,17 @@ def collection_card(
     row: CollectionRow, found: Evidence | None, look: Look, width: int
 ) -> list[Line]:
     """Return the card beside the list; without evidence yet it tells what the row itself knows."""
-    lines: list[Line] = [
+    lines = [*_payment_lines(row, width), _BLANK, *_instant_lines(row, look), *_reason(row, width)]
+    if found is not None:
+        return [*lines, *_evidence_lines(found, look, width)]
+    if row.missing_event:
+        none = translate("∅ no event has reported this final state")
+        lines += wrapped(none, width, role=WARN)
+    return lines
+
+
+def _payment_lines(row: CollectionRow, width: int) -> list[Line]:
+    return [
         spread([cell(row.reference, STRONG, limit=60)], [vocabulary.status(row.status)], width),
         (cell(row.id, limit=130),),
         _BLANK,
@@ -107,9 +117,11 @@ def collection_card(
             width,
         ),
         spread([_fee(row), ("   ", PLAIN), _net(row)], [(mask_phone(row.phone), PLAIN)], width),
-        _BLANK,
-        labelled("created", (format_moment(row.created_at, look), PLAIN)),
     ]
+
+
+def _instant_lines(row: CollectionRow, look: Look) -> list[Line]:
+    lines = [labelled("created", (format_moment(row.created_at, look), PLAIN))]
     if row.completed_at is not None:
         after = format_duration(row.completed_at - row.created_at)
         lines.append(
@@ -127,13 +139,11 @@ def collection_card(
                 "learned", (format_moment(row.final_seen_at, look), PLAIN), (safe(by, 40), MUTED)
             )
         )
-    lines += _reason(row, width)
-    if found is None:
-        if row.missing_event:
-            none = translate("∅ no event has reported this final state")
-            lines += wrapped(none, width, role=WARN)
-        return lines
-    lines += _oddities(found.odd, width, most=_ODD_ON_CARD)
+    return lines
+
+
+def _evidence_lines(found: Evidence, look: Look, width: int) -> list[Line]:
+    lines = _oddities(found.odd, width, most=_ODD_ON_CARD)
     lines += [_BLANK, rule("story", width)]
     for entry in found.story.entries:
         glyph, word = _entry_word(entry)

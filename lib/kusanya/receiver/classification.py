@@ -92,21 +92,10 @@ def classify(
             raise DuplicateSignature if signatures else MissingSignature
         signed = check(body, signatures[0], endpoints.secrets, now=arrived_at.timestamp())
     except SignatureError as error:
-        says = _claims(body)
-        endpoint_name, mode = _addressee(endpoints, path, says["event_mode"])
-        return Arrival(
-            arrived_at=arrived_at,
-            endpoint=endpoint_name,
-            observed_in=mode,
-            body=body,
-            headers=kept,
-            verdict=Verdict.REJECTED,
-            reason=error.reason,
-            secrets_tried=len(endpoints.secrets),
-            answer=REFUSED,
-            took_us=took_us,
-            **says,
-        )
+        return _rejected(
+            body, kept, error.reason,
+            arrived_at=arrived_at, endpoints=endpoints, path=path, took_us=took_us,
+        )  # fmt: skip
     endpoint = endpoints.owners[signed.secret_index]
     verdict, reason, observation = Verdict.VERIFIED, None, None
     event = _read(body)
@@ -130,6 +119,33 @@ def classify(
         secrets_tried=len(endpoints.secrets),
         observation=observation,
         answer=REFUSED if verdict is Verdict.WRONG_MODE else ACCEPTED,
+        took_us=took_us,
+        **says,
+    )
+
+
+def _rejected(
+    body: bytes,
+    kept: tuple[tuple[bytes, bytes], ...],
+    reason: str,
+    *,
+    arrived_at: datetime,
+    endpoints: Endpoints,
+    path: str,
+    took_us: int,
+) -> Arrival:
+    says = _claims(body)
+    endpoint, mode = _addressee(endpoints, path, says["event_mode"])
+    return Arrival(
+        arrived_at=arrived_at,
+        endpoint=endpoint,
+        observed_in=mode,
+        body=body,
+        headers=kept,
+        verdict=Verdict.REJECTED,
+        reason=reason,
+        secrets_tried=len(endpoints.secrets),
+        answer=REFUSED,
         took_us=took_us,
         **says,
     )

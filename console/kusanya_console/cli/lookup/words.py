@@ -133,17 +133,33 @@ def _message_lines(message: MessageMatch) -> Iterator[str]:
 def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator[str]:
     """Yield all that is known of one payment or creation."""
     if isinstance(timeline, CreationTimeline):
-        yield _creation_line(timeline.intent)
-        yield from _replay_lines(timeline)
-        yield from _say_lines(creation_advice(timeline), new_request(timeline))
-        for moment in timeline.entries:
-            is_note = moment.kind is EventKind.NOTE
-            detail = moment.detail if is_note else translate_filled(moment.detail)
-            said = mask_text(f"{translate_filled(moment.word)}  {detail}".rstrip())
-            by = f" {translate('by {who}', who=moment.source)}" if is_note else ""
-            yield safe(f"  {in_eat(moment.at)}  {said}{by}", 600)
+        yield from _creation_story_lines(timeline)
         return
     row = timeline.row
+    yield from _payment_lines(row)
+    yield from _say_lines(advice(timeline), new_request(timeline))
+    yield from _fact_lines(store, timeline)
+    yield from _added_lines(store, row)
+    for intent in timeline.around.creations:
+        beside = translate("? open beside it: {creation}", creation=_creation_line(intent))
+        yield f"  {beside}"
+    for odd in oddities(store, timeline):
+        yield safe(f"  {_mark(odd)} {translate_filled(odd.sentence)}", 400)
+
+
+def _creation_story_lines(timeline: CreationTimeline) -> Iterator[str]:
+    yield _creation_line(timeline.intent)
+    yield from _replay_lines(timeline)
+    yield from _say_lines(creation_advice(timeline), new_request(timeline))
+    for moment in timeline.entries:
+        is_note = moment.kind is EventKind.NOTE
+        detail = moment.detail if is_note else translate_filled(moment.detail)
+        said = mask_text(f"{translate_filled(moment.word)}  {detail}".rstrip())
+        by = f" {translate('by {who}', who=moment.source)}" if is_note else ""
+        yield safe(f"  {in_eat(moment.at)}  {said}{by}", 600)
+
+
+def _payment_lines(row: CollectionRow) -> Iterator[str]:
     net = "-" if row.net is None else f"{row.net:,}"
     yield _line(row)
     yield translate(
@@ -154,7 +170,10 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
     )
     if row.failure_message:
         yield translate("reason  {why}", why=safe(mask_text(row.failure_message)))
-    yield from _say_lines(advice(timeline), new_request(timeline))
+
+
+def _fact_lines(store: Store, timeline: Timeline) -> Iterator[str]:
+    row = timeline.row
     for seen in store.collections.observations(row.id, row.mode):
         event = f"  {seen.event_id}" if seen.event_id else ""
         by = translate("by {source}", source=translate(seen.source.value.replace("_", " ")))
@@ -172,6 +191,10 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
                 code=one.answer,
             )
         )
+
+
+def _added_lines(store: Store, row: CollectionRow) -> Iterator[str]:
+    """Yield what people and files added to what the service said."""
     for note in store.notes.of(row.id, row.mode):
         said = translate("note by {who}: {note}", who=note.author, note=mask_text(note.words))
         yield safe(f"  {in_eat(note.at)}  {said}", 600)
@@ -180,11 +203,6 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
             "receipt {receipt}, from {source}", receipt=proof.receipt, source=proof.source
         )
         yield safe(f"  {in_eat(proof.at)}  {said}", 400)
-    for intent in timeline.around.creations:
-        beside = translate("? open beside it: {creation}", creation=_creation_line(intent))
-        yield f"  {beside}"
-    for odd in oddities(store, timeline):
-        yield safe(f"  {_mark(odd)} {translate_filled(odd.sentence)}", 400)
 
 
 def oddities(store: Store, timeline: Timeline) -> tuple[Anomaly | ReceiptClaim, ...]:

@@ -92,55 +92,58 @@ def _compiled(kind: Callable[..., Dialect], paramstyle: str) -> Statements:
     def text(statement: ClauseElement) -> str:
         return str(statement.compile(dialect=dialect))
 
-    its_event = (event.c.id == bindparam("of"), event.c.mode == bindparam("in"))
-    observed = observation.c
     inserts = {
-        text(insert_into(table, dialect)): table
+        table: text(insert_into(table, dialect))
         for table in (delivery, event, observation, collection)
     }
-    adds = (
-        text(_replace(collection, dialect)),
-        text(_add(rollup, ("count", "amount", "fee"), dialect)),
-        text(_add(delivery_rollup, ("count",), dialect)),
-    )
+    changed = text(_replace(collection, dialect))
+    counted = text(_add(rollup, ("count", "amount", "fee"), dialect))
+    counted_delivery = text(_add(delivery_rollup, ("count",), dialect))
     return Statements(
         listed=list if dialect.name == "postgresql" else _json_list,
         lock_head=text(select(feed_head.c.seq).with_for_update()),
         move_head=text(update(feed_head).values(seq=bindparam("to"))),
-        known_events=text(
-            select(
-                *(event.c[name] for name in ("id", "mode", "digest", "collection_id", "arrivals"))
-            ).where(_among(event.c.id, dialect))
-        ),
-        known_observations=text(
-            select(observed.collection_id, observed.seq, observed.digest, observed.payload)
-            .where(_among(observed.collection_id, dialect))
-            .order_by(observed.seq)
-        ),
+        known_events=text(_known_events(dialect)),
+        known_observations=text(_known_observations(dialect)),
         known_collections=text(select(*SELECTED).where(_among(collection.c.id, dialect))),
-        delivery=text(insert_into(delivery, dialect)),
-        event=text(insert_into(event, dialect)),
-        event_arrivals=text(
-            update(event)
-            .values(arrivals=event.c.arrivals + bindparam("more"))
-            .where(*its_event)
-            .inline()
-        ),
-        event_checked=text(
-            update(event).values(checked_at=bindparam("now")).where(*its_event).inline()
-        ),
-        observation=text(insert_into(observation, dialect)),
-        new_collection=text(insert_into(collection, dialect)),
-        changed_collection=text(_replace(collection, dialect)),
-        rollup=text(_add(rollup, ("count", "amount", "fee"), dialect)),
-        delivery_rollup=text(_add(delivery_rollup, ("count",), dialect)),
-        copies={insert: _copy(table) for insert, table in inserts.items()}
+        delivery=inserts[delivery],
+        event=inserts[event],
+        event_arrivals=text(_change_event(arrivals=event.c.arrivals + bindparam("more"))),
+        event_checked=text(_change_event(checked_at=bindparam("now"))),
+        observation=inserts[observation],
+        new_collection=inserts[collection],
+        changed_collection=changed,
+        rollup=counted,
+        delivery_rollup=counted_delivery,
+        copies={insert: _copy(table) for table, insert in inserts.items()}
         if dialect.name == "postgresql"
         else {},
-        together={insert: _together(insert) for insert in (*inserts, *adds)}
+        together={
+            insert: _together(insert)
+            for insert in (*inserts.values(), changed, counted, counted_delivery)
+        }
         if dialect.name == "sqlite"
         else {},
     )
+
+
+def _known_events(dialect: Dialect) -> ClauseElement:
+    asked = ("id", "mode", "digest", "collection_id", "arrivals")
+    return select(*(event.c[name] for name in asked)).where(_among(event.c.id, dialect))
+
+
+def _known_observations(dialect: Dialect) -> ClauseElement:
+    asked = observation.c
+    return (
+        select(asked.collection_id, asked.seq, asked.digest, asked.payload)
+        .where(_among(asked.collection_id, dialect))
+        .order_by(asked.seq)
+    )
+
+
+def _change_event(**values: ColumnElement[Any]) -> ClauseElement:
+    is_it = (event.c.id == bindparam("of"), event.c.mode == bindparam("in"))
+    return update(event).values(**values).where(*is_it).inline()
 
 
 def _among(column: Column[str], dialect: Dialect) -> ColumnElement[bool]:

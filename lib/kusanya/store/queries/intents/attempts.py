@@ -161,32 +161,22 @@ class IntentAttempts(StorePart):
 
         def act(writing: Transaction) -> IntentRow:
             row = the_intent(writing.connection, intent_id)
-            ended = writing.connection.execute(
-                _END,
-                {
-                    "of": intent_id,
-                    "at_number": number,
-                    "ended_at": to_us(at),
-                    "outcome": clean(outcome),
-                    "status": status,
-                    "request_id": maybe_clean(request_id),
-                    "took_us": took_us,
-                },
-            )
-            if ended.rowcount != 1:
+            ended = {
+                "of": intent_id,
+                "at_number": number,
+                "ended_at": to_us(at),
+                "outcome": clean(outcome),
+                "status": status,
+                "request_id": maybe_clean(request_id),
+                "took_us": took_us,
+            }
+            if writing.connection.execute(_END, ended).rowcount != 1:
                 raise IntentError(
                     f"attempt {number} was never begun",
                     reason=IntentReason.UNKNOWN_INTENT,
                     intent_id=intent_id,
                 )
-            # A slow process may end an attempt after another process came to the answer.
-            stays = row.state in OVER and not (
-                state is IntentState.ANSWERED and row.state is not IntentState.SETTLED
-            )
-            now = row.state if stays else state
-            said = maybe_clean(sentence)
-            # An answer ends what an earlier attempt's failure said of the intent.
-            kept = None if now is IntentState.ANSWERED and not stays else row.outcome
+            now, said = _what_stands(row, state, maybe_clean(sentence))
             free = now in OVER and by is not None and row.claimed_by == by
             return change(
                 writing,
@@ -194,12 +184,24 @@ class IntentAttempts(StorePart):
                 at=at,
                 state=now,
                 collection_id=collection_id or row.collection_id,
-                outcome=row.outcome if stays else said or kept,
+                outcome=said,
                 claimed_by=None if free else row.claimed_by,
                 claimed_until=None if free else row.claimed_until,
             )
 
         return self._queue(act, observation=observation)
+
+
+def _what_stands(
+    row: IntentRow, state: IntentState, said: str | None
+) -> tuple[IntentState, str | None]:
+    """Return the state and the outcome of an intent after an attempt that ended in `state`."""
+    is_answer = state is IntentState.ANSWERED
+    # A slow process may end an attempt after another process came to the answer.
+    if row.state in OVER and not (is_answer and row.state is not IntentState.SETTLED):
+        return row.state, row.outcome
+    # An answer ends what an earlier attempt's failure said of the intent.
+    return state, said or (None if is_answer else row.outcome)
 
 
 def _under_key(
