@@ -179,7 +179,7 @@ def test_every_file_of_settings_on_the_notebooks_page_is_read(tmp_path: Path) ->
     assert len(blocks) == len(readers)
 
 
-def test_the_files_of_settings_on_the_operators_page_are_read(tmp_path: Path) -> None:
+def test_the_files_of_settings_on_the_consoles_page_are_read(tmp_path: Path) -> None:
     from kusanya.roles import Role
     from kusanya_service.simulation.faults import FaultKind, load_scenario
 
