@@ -30,13 +30,13 @@ from kusanya_service.http.auth import (
 )
 from kusanya_service.http.rate import RateLimit
 from kusanya_service.options import Options
+from kusanya_service.simulation.clock import ServiceClock, make_clock
 from kusanya_service.simulation.event_queue import EventQueue
 from kusanya_service.simulation.faults import FaultKind, Faults
-from kusanya_service.simulation.networks import Operators
+from kusanya_service.simulation.networks import Networks
 from kusanya_service.simulation.rules import Rules
 from kusanya_service.simulation.seeded_random import SeededRandom
 from kusanya_service.simulation.stored_clock import load_clock, load_number, store_clock
-from kusanya_service.simulation.timeline import ServiceTimeline, make_timeline
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.store import Storage
 
@@ -48,8 +48,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """What a running service consists of, as `build` puts it together."""
 
     storage: Storage
-    timeline: ServiceTimeline
-    operators: Operators
+    clock: ServiceClock
+    networks: Networks
     sender: HttpSender
     resolver: Resolver | None
     runner: EventRunner
@@ -62,8 +62,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 class _World(msgspec.Struct, frozen=True, kw_only=True):
     """What decides how collections go."""
 
-    timeline: ServiceTimeline
-    operators: Operators
+    clock: ServiceClock
+    networks: Networks
     rules: Rules
     faults: Faults
 
@@ -85,13 +85,13 @@ async def build(options: Options, storage: Storage, own: SocketAddress | None) -
     delivery = _make_delivery(options, storage, world, own)
     keys = KeyRing()
     credentials = await _open_credentials(
-        storage, keys, prefix=options.key_prefix, now_ms=world.timeline.now_ms(), rules=world.rules
+        storage, keys, prefix=options.key_prefix, now_ms=world.clock.now_ms(), rules=world.rules
     )
     request_ids = RequestIds()
     return Parts(
         storage=storage,
-        timeline=world.timeline,
-        operators=world.operators,
+        clock=world.clock,
+        networks=world.networks,
         sender=delivery.sender,
         resolver=delivery.resolver,
         runner=delivery.runner,
@@ -99,13 +99,13 @@ async def build(options: Options, storage: Storage, own: SocketAddress | None) -
         credentials=credentials,
         api=Api(
             storage=storage,
-            timeline=world.timeline,
+            clock=world.clock,
             runner=delivery.runner,
             rules=world.rules,
             keys=keys,
             request_ids=request_ids,
             faults=world.faults,
-            rate_limit=RateLimit(options.rate_limit, world.timeline.monotonic_ms),
+            rate_limit=RateLimit(options.rate_limit, world.clock.monotonic_ms),
         ),
         dashboard=_dashboard(
             options,
@@ -129,45 +129,45 @@ def _dashboard(
     request_ids: RequestIds,
     token: Secret,
 ) -> App:
-    timeline, rules, runner = world.timeline, world.rules, delivery.runner
+    clock, rules, runner = world.clock, world.rules, delivery.runner
     return make_dashboard(
         token=token,
         next_id=request_ids.next,
         keys=KeyRoutes(
-            storage=storage, timeline=timeline, rules=rules, ring=keys, prefix=options.key_prefix
+            storage=storage, clock=clock, rules=rules, ring=keys, prefix=options.key_prefix
         ),
         endpoints=EndpointRoutes(
             storage=storage,
-            timeline=timeline,
+            clock=clock,
             rules=rules,
             runner=runner,
             sender=delivery.sender,
             policy=delivery.policy,
             resolve=delivery.resolve,
         ),
-        deliveries=DeliveryRoutes(storage=storage, timeline=timeline, runner=runner),
-        clock=ClockRoutes(timeline=timeline, runner=runner),
+        deliveries=DeliveryRoutes(storage=storage, clock=clock, runner=runner),
+        clock=ClockRoutes(clock=clock, runner=runner),
         faults=FaultRoutes(world.faults),
     )
 
 
 async def _open_world(options: Options, storage: Storage) -> _World:
-    timeline = await _open_timeline(options, storage)
+    clock = await _open_clock(options, storage)
     random = SeededRandom(await _seed(options, storage))
-    operators = Operators(random, mix=options.mix)
+    networks = Networks(random, mix=options.mix)
     rules = Rules(
         merchant_id=random.identifier("mer", 1),
         random=random,
-        operators=operators,
+        networks=networks,
         tariff=options.tariff,
         bounds=options.bounds,
     )
-    faults = Faults(random=random, now_ms=timeline.now_ms, rules=options.faults)
+    faults = Faults(random=random, now_ms=clock.now_ms, rules=options.faults)
     batches = itertools.count(1)
     storage.fail_writes_while(
         lambda: faults.roll(FaultKind.STORAGE_FULL, "batch", next(batches)) is not None
     )
-    return _World(timeline=timeline, operators=operators, rules=rules, faults=faults)
+    return _World(clock=clock, networks=networks, rules=rules, faults=faults)
 
 
 def _make_delivery(
@@ -188,7 +188,7 @@ def _make_delivery(
     queue = EventQueue()
     dispatcher = Dispatcher(
         storage=storage,
-        timeline=world.timeline,
+        clock=world.clock,
         queue=queue,
         sender=sender,
         rules=world.rules,
@@ -196,7 +196,7 @@ def _make_delivery(
     )
     runner = EventRunner(
         storage=storage,
-        timeline=world.timeline,
+        clock=world.clock,
         queue=queue,
         dispatcher=dispatcher,
         rules=world.rules,
@@ -206,13 +206,11 @@ def _make_delivery(
     )
 
 
-async def _open_timeline(options: Options, storage: Storage) -> ServiceTimeline:
+async def _open_clock(options: Options, storage: Storage) -> ServiceClock:
     stored = load_clock(storage.reader)
-    timeline = make_timeline(
-        options.clock, stored, starts_at=options.starts_at, uptime=options.uptime
-    )
-    await storage.write(store_clock, timeline.to_store(), extend_key_uses_ms=timeline.doubtful_ms)
-    return timeline
+    clock = make_clock(options.clock, stored, starts_at=options.starts_at, uptime=options.uptime)
+    await storage.write(store_clock, clock.to_store(), extend_key_uses_ms=clock.doubtful_ms)
+    return clock
 
 
 async def _seed(options: Options, storage: Storage) -> int:

@@ -71,7 +71,7 @@ class Service:
         if scope["method"] == "HEAD":
             # The server sends the same answer without its body.
             scope = dict(scope, method="GET")
-        send = with_date(send, self.parts.timeline.now_ms)
+        send = with_date(send, self.parts.clock.now_ms)
         path: str = scope["path"]
         if b"%2f" in scope["raw_path"].lower():
             # Decoded, it would be a slash between two parts of another path.

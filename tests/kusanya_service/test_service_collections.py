@@ -8,9 +8,9 @@ import pytest
 from tests.kusanya_service.helpers import Order, instant
 
 from kusanya.wire import Status
+from kusanya_service.simulation.clock import to_ms
 from kusanya_service.simulation.resources import final_json
 from kusanya_service.simulation.tariff import Rate
-from kusanya_service.simulation.timeline import to_ms
 from kusanya_service.testing import PaymentService
 
 

@@ -130,9 +130,9 @@ class World:
             )
         )
         self.access = await service.start()
-        timeline: Any = service.parts.timeline
-        timeline.now_ms = lambda: timeline.monotonic_ms() + self.service_skew_ms
-        timeline.move_to(self.now_ms)
+        clock: Any = service.parts.clock
+        clock.now_ms = lambda: clock.monotonic_ms() + self.service_skew_ms
+        clock.move_to(self.now_ms)
         dispatcher: Any = service.parts.runner._dispatcher
         dispatcher._sender = self
         self.service = service
@@ -172,7 +172,7 @@ class World:
         """Start the service again if it died; tell whether it had."""
         if not self._died or self.service is None:
             return False
-        self.now_ms = max(self.now_ms, self.service.parts.timeline.monotonic_ms())
+        self.now_ms = max(self.now_ms, self.service.parts.clock.monotonic_ms())
         self.record.died(self.now_ms)
         await self.stop_service()
         await self.start_service()
@@ -204,7 +204,7 @@ class World:
         }
         with contextlib.suppress(SenderDied):
             await self.service.app(scope, receive, send)
-        self.now_ms = max(self.now_ms, self.service.parts.timeline.monotonic_ms())
+        self.now_ms = max(self.now_ms, self.service.parts.clock.monotonic_ms())
         if await self._restarted() or cut or not answered:
             return None
         return (
@@ -335,8 +335,8 @@ class World:
         host = endpoint.url.split("/")[2]
         header = signature_of(request).encode()
         attempt = Attempt(
-            at_ms=self.service.parts.timeline.monotonic_ms(),
-            wall_ms=self.service.parts.timeline.now_ms(),
+            at_ms=self.service.parts.clock.monotonic_ms(),
+            wall_ms=self.service.parts.clock.now_ms(),
             host=host,
             body=request.body,
             header=header,

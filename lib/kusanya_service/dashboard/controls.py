@@ -9,8 +9,8 @@ from starlette.responses import Response
 from kusanya_service.dashboard.web import answer, list_answer, read
 from kusanya_service.delivery.event_runner import EventRunner
 from kusanya_service.errors import ApiError
+from kusanya_service.simulation.clock import ServiceClock
 from kusanya_service.simulation.faults import Faults, Scenario
-from kusanya_service.simulation.timeline import ServiceTimeline
 
 _FARTHEST_S: Final = 10 * 366 * 24 * 60 * 60
 
@@ -22,20 +22,20 @@ class _Advance(msgspec.Struct, forbid_unknown_fields=True):
 class ClockRoutes:
     """The routes under /dashboard/clock."""
 
-    def __init__(self, *, timeline: ServiceTimeline, runner: EventRunner) -> None:
-        self._timeline = timeline
+    def __init__(self, *, clock: ServiceClock, runner: EventRunner) -> None:
+        self._clock = clock
         self._runner = runner
 
     async def show(self, _request: Request) -> Response:
         """Show the time and how to follow it; needs no token, for time is no secret."""
-        return answer(self._timeline.state())
+        return answer(self._clock.state())
 
     async def advance(self, request: Request) -> Response:
         """Move virtual time and answer when everything due up to the new time has happened."""
         wanted = await read(request, _Advance)
         if not await self._runner.advance(wanted.seconds):
             raise ApiError(409, "clock_not_virtual", "only a virtual clock can be advanced")
-        return answer(self._timeline.state())
+        return answer(self._clock.state())
 
 
 class FaultRoutes:

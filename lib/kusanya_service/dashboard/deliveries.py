@@ -9,7 +9,7 @@ from starlette.responses import Response
 from kusanya_service.dashboard.web import answer, limit_of, list_answer, mode_of
 from kusanya_service.delivery.event_runner import EventRunner
 from kusanya_service.errors import ApiError, not_found
-from kusanya_service.simulation.timeline import ServiceTimeline, iso, iso_or_none
+from kusanya_service.simulation.clock import ServiceClock, iso, iso_or_none
 from kusanya_service.storage import queries
 from kusanya_service.storage.records import AttemptRow, DeliveryRow
 from kusanya_service.storage.store import Storage
@@ -20,9 +20,9 @@ _STATUSES: Final = frozenset({"pending", "held", "succeeded", "failed"})
 class DeliveryRoutes:
     """The routes that show what was sent, and one that sends again."""
 
-    def __init__(self, *, storage: Storage, timeline: ServiceTimeline, runner: EventRunner) -> None:
+    def __init__(self, *, storage: Storage, clock: ServiceClock, runner: EventRunner) -> None:
         self._storage = storage
-        self._timeline = timeline
+        self._clock = clock
         self._runner = runner
 
     async def of_event(self, request: Request) -> Response:
@@ -86,7 +86,7 @@ class DeliveryRoutes:
         return number
 
     def _to_json(self, delivery: DeliveryRow) -> dict[str, Any]:
-        wall = self._timeline.now_ms() - self._timeline.monotonic_ms()
+        wall = self._clock.now_ms() - self._clock.monotonic_ms()
         # A held delivery has a place in the schedule and no instant until its endpoint is enabled.
         due = delivery.due_at if delivery.status == "pending" else None
         attempts = queries.attempts(self._storage.reader, delivery.seq)

@@ -21,8 +21,8 @@ from kusanya_service.delivery.resolver import Resolve
 from kusanya_service.delivery.urls import parse_url
 from kusanya_service.errors import ApiError, not_found
 from kusanya_service.http.auth import new_signing_secret
+from kusanya_service.simulation.clock import SECOND_MS, ServiceClock, iso, iso_or_none
 from kusanya_service.simulation.rules import Rules
-from kusanya_service.simulation.timeline import SECOND_MS, ServiceTimeline, iso, iso_or_none
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.database import Connection
 from kusanya_service.storage.records import Endpoint, OpenDelivery
@@ -45,7 +45,7 @@ class EndpointRoutes:
         self,
         *,
         storage: Storage,
-        timeline: ServiceTimeline,
+        clock: ServiceClock,
         rules: Rules,
         runner: EventRunner,
         sender: HttpSender,
@@ -53,7 +53,7 @@ class EndpointRoutes:
         resolve: Resolve,
     ) -> None:
         self._storage = storage
-        self._timeline = timeline
+        self._clock = clock
         self._rules = rules
         self._runner = runner
         self._sender = sender
@@ -70,7 +70,7 @@ class EndpointRoutes:
             wanted.url,
             mode=wanted.mode.value,
             secret=secret,
-            now_ms=self._timeline.now_ms(),
+            now_ms=self._clock.now_ms(),
             rules=self._rules,
         )
         return answer(self._to_json(endpoint) | {"secret": secret.reveal()}, 201)
@@ -99,7 +99,7 @@ class EndpointRoutes:
     async def enable(self, request: Request) -> Response:
         """Enable an endpoint again: its fuse is new and what it held goes on."""
         endpoint = self._load(request)
-        opened = await self._storage.write(_enable, endpoint.seq, self._timeline.monotonic_ms())
+        opened = await self._storage.write(_enable, endpoint.seq, self._clock.monotonic_ms())
         await self._runner.resume(opened)
         return answer(self._to_json(self._load(request)))
 
@@ -107,14 +107,14 @@ class EndpointRoutes:
         """Replace the signing secret of an endpoint; the old one signs beside it for a day."""
         endpoint = self._load(request)
         secret = new_signing_secret()
-        until = self._timeline.monotonic_ms() + _SECRET_OVERLAP_S * SECOND_MS
+        until = self._clock.monotonic_ms() + _SECRET_OVERLAP_S * SECOND_MS
         await self._storage.write(_rotate, endpoint.seq, secret, until)
         return answer(self._to_json(endpoint) | {"secret": secret.reveal()})
 
     async def delete(self, request: Request) -> Response:
         """Delete an endpoint; its open deliveries fail."""
         endpoint = self._load(request)
-        await self._storage.write(_delete, endpoint.seq, self._timeline.now_ms())
+        await self._storage.write(_delete, endpoint.seq, self._clock.now_ms())
         await self._sender.forget(endpoint)
         return Response(status_code=204)
 
@@ -126,7 +126,7 @@ class EndpointRoutes:
 
     def _to_json(self, endpoint: Endpoint) -> dict[str, Any]:
         # The fuse is in monotonic time; a person reads wall time.
-        wall = self._timeline.now_ms() - self._timeline.monotonic_ms()
+        wall = self._clock.now_ms() - self._clock.monotonic_ms()
 
         def at(monotonic: int | None) -> str | None:
             return iso_or_none(None if monotonic is None else monotonic + wall)

@@ -8,8 +8,8 @@ from kusanya.wire import Mode
 from kusanya_service.dashboard.web import answer, list_answer, read
 from kusanya_service.errors import ApiError, not_found
 from kusanya_service.http.auth import FULL, READ, KeyRing, add_key, new_api_key
+from kusanya_service.simulation.clock import ServiceClock, iso, iso_or_none
 from kusanya_service.simulation.rules import Rules
-from kusanya_service.simulation.timeline import ServiceTimeline, iso, iso_or_none
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.records import ApiKey
 from kusanya_service.storage.store import Storage
@@ -27,13 +27,13 @@ class KeyRoutes:
         self,
         *,
         storage: Storage,
-        timeline: ServiceTimeline,
+        clock: ServiceClock,
         rules: Rules,
         ring: KeyRing,
         prefix: str,
     ) -> None:
         self._storage = storage
-        self._timeline = timeline
+        self._clock = clock
         self._rules = rules
         self._ring = ring
         self._prefix = prefix
@@ -49,7 +49,7 @@ class KeyRoutes:
             key,
             mode=wanted.mode.value,
             access=wanted.access,
-            now_ms=self._timeline.now_ms(),
+            now_ms=self._clock.now_ms(),
             rules=self._rules,
         )
         self._ring.add(stored)
@@ -64,7 +64,7 @@ class KeyRoutes:
         key_id = request.path_params["id"]
         for key in queries.keys(self._storage.reader):
             if key.id == key_id:
-                await self._storage.write(changes.revoke_key, key_id, self._timeline.now_ms())
+                await self._storage.write(changes.revoke_key, key_id, self._clock.now_ms())
                 self._ring.remove(key)
                 return Response(status_code=204)
         raise not_found()

@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 
 from kusanya.webhooks.schedule import Fuse, next_attempt
+from kusanya_service.simulation.clock import from_ms, to_ms
 from kusanya_service.simulation.rules import Rules
-from kusanya_service.simulation.timeline import from_ms, to_ms
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.database import Connection
 from kusanya_service.storage.records import AttemptRow, Endpoint, OpenDelivery

@@ -16,10 +16,10 @@ from typing import Final, TypeVar
 from kusanya_service.delivery.attempts import AttemptResult, record
 from kusanya_service.delivery.http_sender import CONNECTIONS, Exchange, HttpSender, SignedRequest
 from kusanya_service.errors import StorageError, code_places
+from kusanya_service.simulation.clock import SECOND_MS, ServiceClock
 from kusanya_service.simulation.event_queue import DueAttempt, EventQueue
 from kusanya_service.simulation.faults import FaultKind, Faults, payload_change
 from kusanya_service.simulation.rules import Rules
-from kusanya_service.simulation.timeline import SECOND_MS, ServiceTimeline
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.records import Endpoint, OpenDelivery, PendingDelivery
 from kusanya_service.storage.store import Storage
@@ -56,14 +56,14 @@ class Dispatcher:
         self,
         *,
         storage: Storage,
-        timeline: ServiceTimeline,
+        clock: ServiceClock,
         queue: EventQueue,
         sender: HttpSender,
         rules: Rules,
         faults: Faults,
     ) -> None:
         self._storage = storage
-        self._timeline = timeline
+        self._clock = clock
         self._queue = queue
         self._sender = sender
         self._rules = rules
@@ -111,7 +111,7 @@ class Dispatcher:
         try:
             yield
         except Exception as error:  # noqa: BLE001 - logged, and nothing falls out of the schedule
-            due_at = self._timeline.monotonic_ms() + _RETRY_AFTER_BUG_MS
+            due_at = self._clock.monotonic_ms() + _RETRY_AFTER_BUG_MS
             for attempt in attempts:
                 self._queue.put(due_at, attempt)
             kind, places = type(error).__name__, code_places(error)
@@ -128,7 +128,7 @@ class Dispatcher:
         pending, endpoint = sendable
         pair = (pending.event, pending.endpoint)
         if pair in self._in_flight:
-            self._queue.put(self._timeline.monotonic_ms() + _BUSY_MS, attempt)
+            self._queue.put(self._clock.monotonic_ms() + _BUSY_MS, attempt)
             return
         self._in_flight.add(pair)
         try:
@@ -163,7 +163,7 @@ class Dispatcher:
 
         What an endpoint has no room for goes back on the queue for the same instant.
         """
-        now = self._timeline.monotonic_ms()
+        now = self._clock.monotonic_ms()
         room: dict[int, int] = {}
         chosen: list[tuple[DueAttempt, PendingDelivery, Endpoint]] = []
         pairs: set[tuple[int, int]] = set()
@@ -225,7 +225,7 @@ class Dispatcher:
         """Read what is to be sent, or None for what is not to be sent now."""
         pending = queries.pending_delivery(self._storage.reader, attempt.delivery)
         due = pending.due_at
-        if pending.status != "pending" or due is None or due > self._timeline.monotonic_ms():
+        if pending.status != "pending" or due is None or due > self._clock.monotonic_ms():
             return None
         endpoint = queries.endpoint(self._storage.reader, pending.endpoint)
         if not endpoint.is_enabled or await self._is_delayed_by_fault(pending):
@@ -247,7 +247,7 @@ class Dispatcher:
         if rule is None:
             return False
         self._delayed.add(this)
-        due_at = self._timeline.monotonic_ms() + max(1, round(rule.seconds * SECOND_MS))
+        due_at = self._clock.monotonic_ms() + max(1, round(rule.seconds * SECOND_MS))
         later = OpenDelivery(pending.seq, pending.endpoint, due_at)
         if swap is not None:
             self._held_back.setdefault(pending.endpoint, []).append(later)
@@ -256,7 +256,7 @@ class Dispatcher:
 
     async def _release_held_back(self, sent: PendingDelivery) -> None:
         """Send what waited for another attempt to the same endpoint to end."""
-        now = self._timeline.monotonic_ms()
+        now = self._clock.monotonic_ms()
         waiting = self._held_back.pop(sent.endpoint, [])
         await self._postpone(
             [OpenDelivery(one.seq, one.endpoint, now) for one in waiting if one.seq != sent.seq]
@@ -270,11 +270,11 @@ class Dispatcher:
     async def _send(
         self, pending: PendingDelivery, endpoint: Endpoint, *, manual: bool
     ) -> AttemptResult:
-        started_wall = self._timeline.now_ms()
+        started_wall = self._clock.now_ms()
         request = SignedRequest(
             body=pending.body,
             signed_at_ms=started_wall,
-            secrets=_secrets(endpoint, self._timeline.monotonic_ms()),
+            secrets=_secrets(endpoint, self._clock.monotonic_ms()),
         )
         change = payload_change(self._faults, pending.id, pending.attempts + 1)
         exchange = await self._sender.send(endpoint, request, change)
@@ -282,8 +282,8 @@ class Dispatcher:
             delivery=pending.seq,
             manual=manual,
             started_wall=started_wall,
-            ended_wall=self._timeline.now_ms(),
-            ended_at=self._timeline.monotonic_ms(),
+            ended_wall=self._clock.now_ms(),
+            ended_at=self._clock.monotonic_ms(),
             duration_ms=exchange.duration_ms,
             outcome=exchange.outcome,
             status_code=exchange.status_code,

@@ -11,16 +11,16 @@ from typing import Final
 from kusanya_service.delivery.dispatcher import Dispatcher
 from kusanya_service.delivery.http_sender import Exchange
 from kusanya_service.errors import StorageError
+from kusanya_service.simulation.clock import (
+    SECOND_MS,
+    RunningClock,
+    ServiceClock,
+    VirtualClock,
+)
 from kusanya_service.simulation.event_queue import DueAttempt, DueItem, DueOutcome, EventQueue
 from kusanya_service.simulation.finalise import finalise
 from kusanya_service.simulation.rules import Rules
 from kusanya_service.simulation.stored_clock import store_clock
-from kusanya_service.simulation.timeline import (
-    SECOND_MS,
-    RunningTimeline,
-    ServiceTimeline,
-    VirtualTimeline,
-)
 from kusanya_service.storage import queries
 from kusanya_service.storage.records import OpenDelivery
 from kusanya_service.storage.store import Storage
@@ -40,13 +40,13 @@ class EventRunner:
         self,
         *,
         storage: Storage,
-        timeline: ServiceTimeline,
+        clock: ServiceClock,
         queue: EventQueue,
         dispatcher: Dispatcher,
         rules: Rules,
     ) -> None:
         self._storage = storage
-        self._timeline = timeline
+        self._clock = clock
         self._queue = queue
         self._dispatcher = dispatcher
         self._rules = rules
@@ -60,9 +60,9 @@ class EventRunner:
         for number, due in queries.open_outcomes(self._storage.reader):
             self._queue.put(due, DueOutcome(number))
         self._schedule_open(queries.open_deliveries(self._storage.reader))
-        if isinstance(self._timeline, RunningTimeline):
+        if isinstance(self._clock, RunningClock):
             self._tasks = [
-                asyncio.create_task(self._run(self._timeline)),
+                asyncio.create_task(self._run(self._clock)),
                 asyncio.create_task(self._heartbeat()),
             ]
             for task in self._tasks:
@@ -73,8 +73,8 @@ class EventRunner:
             self.on_crash()
 
     def _schedule_open(self, waiting: Sequence[OpenDelivery]) -> None:
-        now = self._timeline.monotonic_ms()
-        spread = isinstance(self._timeline, RunningTimeline)
+        now = self._clock.monotonic_ms()
+        spread = isinstance(self._clock, RunningClock)
         for place, one in enumerate(waiting):
             later = place // _OVERDUE_PER_MS if spread else 0
             due = now + later if one.due_at <= now else one.due_at
@@ -92,7 +92,7 @@ class EventRunner:
                 raise end
 
     async def _store_time(self) -> None:
-        await self._storage.write(store_clock, self._timeline.to_store())
+        await self._storage.write(store_clock, self._clock.to_store())
 
     # Time passes by itself
 
@@ -104,21 +104,21 @@ class EventRunner:
             except StorageError:
                 continue  # the next heartbeat tries again; a caller's own write is answered 503
 
-    async def _run(self, timeline: RunningTimeline) -> None:
+    async def _run(self, clock: RunningClock) -> None:
         while True:
             self._queue.earlier.clear()
-            for item in await self._finalise_due(self._queue.take(timeline.monotonic_ms())):
+            for item in await self._finalise_due(self._queue.take(clock.monotonic_ms())):
                 self._dispatcher.enqueue(item)
             due = self._queue.next_due()
-            wait_s = None if due is None else (due - timeline.monotonic_ms()) / SECOND_MS
+            wait_s = None if due is None else (due - clock.monotonic_ms()) / SECOND_MS
             if wait_s is None or wait_s > 0:
-                await self._sleep(timeline, wait_s)
+                await self._sleep(clock, wait_s)
 
-    async def _sleep(self, timeline: RunningTimeline, wait_s: float | None) -> None:
+    async def _sleep(self, clock: RunningClock, wait_s: float | None) -> None:
         waits: list[asyncio.Future[object]] = [asyncio.ensure_future(self._queue.earlier.wait())]
         if wait_s is not None:
             # Half a millisecond more: an instant is whole milliseconds, cut down.
-            waits.append(asyncio.ensure_future(timeline.asleep(wait_s + 0.0005)))
+            waits.append(asyncio.ensure_future(clock.asleep(wait_s + 0.0005)))
         try:
             done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
             for wait in done:
@@ -142,8 +142,8 @@ class EventRunner:
                 return await self._storage.write(
                     finalise,
                     numbers,
-                    now_ms=self._timeline.now_ms(),
-                    monotonic_ms=self._timeline.monotonic_ms(),
+                    now_ms=self._clock.now_ms(),
+                    monotonic_ms=self._clock.monotonic_ms(),
                     rules=self._rules,
                 )
             except StorageError:
@@ -156,11 +156,11 @@ class EventRunner:
 
         Returns when everything due up to the new time has happened.
         """
-        if not isinstance(self._timeline, VirtualTimeline):
+        if not isinstance(self._clock, VirtualClock):
             return False
         async with self._stepping:
-            target = self._timeline.monotonic_ms() + round(seconds * SECOND_MS)
-            await self._run_until(self._timeline, target)
+            target = self._clock.monotonic_ms() + round(seconds * SECOND_MS)
+            await self._run_until(self._clock, target)
         return True
 
     async def run_due_now(self) -> None:
@@ -172,12 +172,12 @@ class EventRunner:
         if not self._stepping.locked():
             await self.advance(0)
 
-    async def _run_until(self, timeline: VirtualTimeline, target: int) -> None:
+    async def _run_until(self, clock: VirtualClock, target: int) -> None:
         while (due := self._queue.next_due()) is not None and due <= target:
-            timeline.move_to(due)
-            attempts = await self._finalise_due(self._queue.take(timeline.monotonic_ms()))
+            clock.move_to(due)
+            attempts = await self._finalise_due(self._queue.take(clock.monotonic_ms()))
             await self._dispatcher.send_batch(attempts)
-        timeline.move_to(target)
+        clock.move_to(target)
         await self._store_time()
 
     # Both
@@ -190,7 +190,7 @@ class EventRunner:
     async def finalise_now(self, number: int) -> None:
         """Bring one collection to its end and wait until its event was sent once."""
         opened = await self._finalise([number])
-        if isinstance(self._timeline, VirtualTimeline):
+        if isinstance(self._clock, VirtualClock):
             self._dispatcher.schedule(opened)
             await self.run_due_now()
             return
@@ -199,7 +199,7 @@ class EventRunner:
 
     async def resend(self, delivery: int) -> Exchange | None:
         """Make one attempt by hand; None when one is in flight already."""
-        if not isinstance(self._timeline, VirtualTimeline):
+        if not isinstance(self._clock, VirtualClock):
             return await self._dispatcher.resend(delivery)
         async with self._stepping:
             exchange = await self._dispatcher.resend(delivery)

@@ -28,8 +28,8 @@ from kusanya_service.delivery.address_policy import (
 from kusanya_service.delivery.resolver import Resolve
 from kusanya_service.delivery.urls import EndpointUrl, parse_url
 from kusanya_service.errors import code_places
+from kusanya_service.simulation.clock import SECOND_MS
 from kusanya_service.simulation.faults import NO_CHANGE, PIECES, PayloadChange, pieces_of
-from kusanya_service.simulation.timeline import SECOND_MS
 from kusanya_service.storage.records import Endpoint
 
 _log = logging.getLogger("kusanya_service")

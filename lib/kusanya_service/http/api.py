@@ -38,11 +38,11 @@ from kusanya_service.http.auth import Caller, KeyRing
 from kusanya_service.http.creation import CreateAnswer, KeyConflict, create, earlier_answer
 from kusanya_service.http.rate import RateLimit
 from kusanya_service.http.requests import BODY_MAX_BYTES, NewCollection, parse, validate
+from kusanya_service.simulation.clock import ServiceClock
 from kusanya_service.simulation.faults import FaultKind, Faults
 from kusanya_service.simulation.networks import Script
 from kusanya_service.simulation.resources import Principal, encode
 from kusanya_service.simulation.rules import Rules
-from kusanya_service.simulation.timeline import ServiceTimeline
 from kusanya_service.storage import queries
 from kusanya_service.storage.store import Storage
 
@@ -86,7 +86,7 @@ class Api:
         self,
         *,
         storage: Storage,
-        timeline: ServiceTimeline,
+        clock: ServiceClock,
         runner: EventRunner,
         rules: Rules,
         keys: KeyRing,
@@ -95,7 +95,7 @@ class Api:
         rate_limit: RateLimit,
     ) -> None:
         self._storage = storage
-        self._timeline = timeline
+        self._clock = clock
         self._runner = runner
         self._rules = rules
         self._keys = keys
@@ -181,7 +181,7 @@ class Api:
         key = idempotency.read_key(values_of(scope, b"idempotency-key"))
         use, new = await self._read_creation(scope, receive, caller, key)
         mode = caller.mode.value
-        script = self._rules.operators.script_of(new.phone, mode)
+        script = self._rules.networks.script_of(new.phone, mode)
         attempt = self._try_number(mode, key)
         if self._faults.roll(FaultKind.RESET_REQUEST, key, attempt):
             cut(scope)
@@ -195,8 +195,8 @@ class Api:
             use,
             new,
             mode=mode,
-            now_ms=self._timeline.now_ms(),
-            monotonic_ms=self._timeline.monotonic_ms(),
+            now_ms=self._clock.now_ms(),
+            monotonic_ms=self._clock.monotonic_ms(),
             rules=self._rules,
         )
         if isinstance(outcome, KeyConflict):
@@ -244,7 +244,7 @@ class Api:
 
     def _earlier_answer(self, use: idempotency.KeyUse) -> CreateAnswer | KeyConflict | None:
         """Return what a key was answered with, or None for one that is free."""
-        return earlier_answer(self._storage.reader, use, self._timeline.monotonic_ms())
+        return earlier_answer(self._storage.reader, use, self._clock.monotonic_ms())
 
     def _try_number(self, mode: str, key: str) -> int:
         """Return how often a key was sent, this time included, as far as remembered."""

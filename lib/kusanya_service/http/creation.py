@@ -13,10 +13,10 @@ from kusanya.assumptions import CURRENCY
 from kusanya.wire import Mode, Status
 from kusanya_service.http.idempotency import RETENTION_MS, KeyUse, is_kept
 from kusanya_service.http.requests import NewCollection
+from kusanya_service.simulation.clock import iso
 from kusanya_service.simulation.resources import Collection, encode
 from kusanya_service.simulation.rules import Rules
 from kusanya_service.simulation.tariff import channel_of, fee_of
-from kusanya_service.simulation.timeline import iso
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.database import Connection
 
@@ -64,7 +64,7 @@ def create(
     if earlier is not None:
         return earlier
     number = changes.next_number(connection, "collection")
-    plan = rules.operators.plan(new.phone, mode, number)
+    plan = rules.networks.plan(new.phone, mode, number)
     channel = channel_of(new.phone)
     body = Collection(
         id=rules.random.identifier("col", number),
@@ -89,7 +89,7 @@ def create(
         collection_id=body.id,
         mode=mode,
         outcome=plan.outcome,
-        twice=rules.operators.script_of(new.phone, mode).twice,
+        twice=rules.networks.script_of(new.phone, mode).twice,
         due_at=due_at,
         body=encoded,
     )

@@ -13,7 +13,7 @@ import msgspec
 from kusanya.limits import IDEMPOTENCY_KEY_MAX_LENGTH, IDEMPOTENCY_RETENTION
 from kusanya.wire import is_idempotency_key
 from kusanya_service.errors import ApiError
-from kusanya_service.simulation.timeline import span_ms
+from kusanya_service.simulation.clock import span_ms
 
 RETENTION_MS: Final = span_ms(IDEMPOTENCY_RETENTION)
 HEADER: Final = "Idempotency-Key"

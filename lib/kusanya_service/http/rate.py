@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from kusanya_service.errors import ApiError
-from kusanya_service.simulation.timeline import SECOND_MS
+from kusanya_service.simulation.clock import SECOND_MS
 
 
 class RateLimit:

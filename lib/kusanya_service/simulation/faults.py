@@ -16,8 +16,8 @@ from typing import Annotated, Final
 import msgspec
 
 from kusanya_service.errors import BadOption
+from kusanya_service.simulation.clock import iso
 from kusanya_service.simulation.seeded_random import SeededRandom
-from kusanya_service.simulation.timeline import iso
 
 LOG_LENGTH: Final = 10_000
 """Injected faults that are remembered; older ones fall out."""

@@ -10,10 +10,10 @@ from typing import Final
 import msgspec
 
 from kusanya.wire import EventType, Mode, Status
+from kusanya_service.simulation.clock import iso
 from kusanya_service.simulation.networks import FAILURES
 from kusanya_service.simulation.resources import Event, encode, final_json
 from kusanya_service.simulation.rules import Rules
-from kusanya_service.simulation.timeline import iso
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.database import Connection
 from kusanya_service.storage.records import OpenDelivery

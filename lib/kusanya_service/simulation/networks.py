@@ -15,8 +15,8 @@ from kusanya.limits import TEST_COMPLETION_MAX, TEST_COMPLETION_MIN
 from kusanya.privacy import PhoneError, is_wire_phone, normalise_phone
 from kusanya.wire import Mode
 from kusanya_service.errors import BadOption
+from kusanya_service.simulation.clock import span_ms
 from kusanya_service.simulation.seeded_random import SeededRandom
-from kusanya_service.simulation.timeline import span_ms
 
 SUCCEEDED: Final = "succeeded"
 EXPIRED: Final = "expired"
@@ -95,8 +95,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Time from creation to the outcome, None for never."""
 
 
-class Operators:
-    """All simulated operators together: scripts by phone, otherwise the mix."""
+class Networks:
+    """All simulated networks together: scripts by phone, otherwise the mix."""
 
     def __init__(self, random: SeededRandom, *, mix: Mix | None = None) -> None:
         self._random = random

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from kusanya.wire import EventType, Mode, Status
-from kusanya_service.simulation.timeline import iso
+from kusanya_service.simulation.clock import iso
 
 encode: Final = msgspec.json.Encoder().encode
 Instant = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]

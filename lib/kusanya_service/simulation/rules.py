@@ -1,9 +1,9 @@
-"""What a running service decides by: its merchant, randomness, operators, prices and bounds."""
+"""What a running service decides by: its merchant, randomness, networks, prices and bounds."""
 
 import msgspec
 
 from kusanya.assumptions import AMOUNT_MAX, AMOUNT_MIN
-from kusanya_service.simulation.networks import Operators
+from kusanya_service.simulation.networks import Networks
 from kusanya_service.simulation.seeded_random import SeededRandom
 from kusanya_service.simulation.tariff import Tariff
 
@@ -20,6 +20,6 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
     merchant_id: str
     random: SeededRandom
-    operators: Operators
+    networks: Networks
     tariff: Tariff
     bounds: Bounds

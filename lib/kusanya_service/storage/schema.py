@@ -2,7 +2,7 @@
 
 `PRAGMA user_version` counts the scripts that a file has had. All `_at` and `due` columns are
 milliseconds: `due_at`, `received_at`, `lit_at` and `disabled_at` in monotonic time, the others in
-wall time (timeline.py). Amounts live inside the bodies as integers, exactly as they were answered.
+wall time (clock.py). Amounts live inside the bodies as integers, exactly as they were answered.
 """
 
 from typing import Final

@@ -46,7 +46,7 @@ from kusanya_service.asgi import App
 from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
 from kusanya_service.server import RunningService, serve
-from kusanya_service.simulation.timeline import RunningTimeline, ServiceTimeline, from_ms
+from kusanya_service.simulation.clock import RunningClock, ServiceClock, from_ms
 from kusanya_service.testing.capturing_endpoint import CapturedDelivery, CapturingEndpoint, Reply
 from kusanya_service.testing.forwarding import AppServer, Forwarder
 
@@ -78,18 +78,18 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return json.loads(self.body)
 
 
-class ServiceClock(SystemClock):
+class FollowingClock(SystemClock):
     """The virtual time of a running service; it moves when the service's does.
 
     Waiting on it waits in real time, because nobody knows when it moves; durations are real too.
     """
 
-    def __init__(self, timeline: ServiceTimeline) -> None:
-        self._timeline = timeline
+    def __init__(self, clock: ServiceClock) -> None:
+        self._clock = clock
 
     def now(self) -> datetime:
         """Return where the service's time stands."""
-        return from_ms(self._timeline.now_ms())
+        return from_ms(self._clock.now_ms())
 
 
 class PaymentService:
@@ -100,9 +100,9 @@ class PaymentService:
         self._running = running
         self._endpoint = endpoint
         self._apps: list[AppServer] = []
-        timeline = running.service.parts.timeline
+        clock = running.service.parts.clock
         self.clock: Final[Clock] = (
-            timeline.clock if isinstance(timeline, RunningTimeline) else ServiceClock(timeline)
+            clock.source if isinstance(clock, RunningClock) else FollowingClock(clock)
         )
         """The service's time, for a store, a receiver and a client to share."""
         self.base_url: Final = info["base_url"]
@@ -186,7 +186,7 @@ class PaymentService:
         The number may be written in any usual way. Raises BadOption for what is no phone number or
         no outcome.
         """
-        self._running.service.parts.operators.script(phone, outcome)
+        self._running.service.parts.networks.script(phone, outcome)
 
     def deliver_to(self, target: App | str) -> str:
         """Let a program have every delivery from now on; returns the secret that it verifies with.

@@ -56,7 +56,7 @@ def _second(second: int) -> str:
     return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
 
 
-class ServiceTimeline(Protocol):
+class ServiceClock(Protocol):
     """Service time, however it passes."""
 
     @property
@@ -103,12 +103,12 @@ class ClockState(msgspec.Struct, frozen=True, kw_only=True):
     origin: str | None
 
 
-class RunningTimeline:
+class RunningClock:
     """Time that passes by itself: the machine's own, or faster."""
 
     def __init__(self, clock: Clock, stored: StoredClock, *, kind: str, uptime: ReadUptime) -> None:
         self.kind: Final = kind
-        self.clock: Final = clock
+        self.source: Final = clock
         self._uptime = uptime
         self._speed: Final = clock.speed if isinstance(clock, ScaledClock) else 1.0
         last_ms, passed_ms = stored.last_ms, stored.machine_ms_since(uptime())
@@ -122,16 +122,16 @@ class RunningTimeline:
 
     def now_ms(self) -> int:
         """Return the clock's wall time."""
-        return to_ms(self.clock.now())
+        return to_ms(self.source.now())
 
     def monotonic_ms(self) -> int:
         """Return the time of the start and what has passed since."""
-        passed = self.clock.monotonic() - self._seconds_at_start
+        passed = self.source.monotonic() - self._seconds_at_start
         return self._ms_at_start + int(passed * SECOND_MS)
 
     async def asleep(self, seconds: float) -> None:
         """Suspend the calling task."""
-        await self.clock.asleep(seconds)
+        await self.source.asleep(seconds)
 
     def state(self) -> ClockState:
         """Return kind, speed and origin."""
@@ -149,10 +149,10 @@ class RunningTimeline:
         )
 
     def _origin_ms(self) -> int | None:
-        return to_ms(self.clock.origin) if isinstance(self.clock, ScaledClock) else None
+        return to_ms(self.source.origin) if isinstance(self.source, ScaledClock) else None
 
 
-class VirtualTimeline:
+class VirtualClock:
     """Virtual time: stands still until it is moved, and never moves back."""
 
     kind: Final = VIRTUAL
@@ -173,7 +173,7 @@ class VirtualTimeline:
         """Set the time; an earlier one leaves it where it is."""
         self._now_ms = max(self._now_ms, at_ms)
 
-    async def asleep(self, seconds: float) -> None:  # noqa: ARG002 - the shape of a ServiceTimeline
+    async def asleep(self, seconds: float) -> None:  # noqa: ARG002 - the shape of a ServiceClock
         """Never returns by itself: nothing waits for time that stands still."""
         raise AssertionError("nothing sleeps in virtual time; it is moved from item to item")
 
@@ -186,14 +186,14 @@ class VirtualTimeline:
         return StoredClock(last_ms=self._now_ms)
 
 
-def make_timeline(
+def make_clock(
     clock: str | Clock,
     stored: StoredClock,
     *,
     starts_at: datetime | None = None,
     uptime: ReadUptime | None = None,
-) -> ServiceTimeline:
-    """Return the timeline for a `--clock` value or a clock object.
+) -> ServiceClock:
+    """Return the clock for a `--clock` value or a clock object.
 
     `starts_at` is where virtual time begins in a fresh data folder. `uptime` tells how much time
     has passed since an earlier run: by default the machine's, and nothing for a clock object, which
@@ -201,19 +201,19 @@ def make_timeline(
     data's time is ahead of real time.
     """
     if not isinstance(clock, str):
-        return RunningTimeline(clock, stored, kind=REAL, uptime=uptime or (lambda: None))
+        return RunningClock(clock, stored, kind=REAL, uptime=uptime or (lambda: None))
     if clock == VIRTUAL:
         fresh = starts_at or from_ms(to_ms(SystemClock().now()) // SECOND_MS * SECOND_MS)
-        return VirtualTimeline(stored.last_ms or to_ms(fresh))
+        return VirtualClock(stored.last_ms or to_ms(fresh))
     if clock == REAL:
         real = _real(stored.last_ms or 0)
-        return RunningTimeline(real, stored, kind=REAL, uptime=uptime or read_uptime)
+        return RunningClock(real, stored, kind=REAL, uptime=uptime or read_uptime)
     try:
         speed = parse_speed(clock)
     except ValueError as error:
         raise BadOption(str(error)) from None
     scaled = _scaled(speed, stored)
-    return RunningTimeline(scaled, stored, kind=SCALED, uptime=uptime or read_uptime)
+    return RunningClock(scaled, stored, kind=SCALED, uptime=uptime or read_uptime)
 
 
 _AHEAD_MS: Final = 60 * SECOND_MS
