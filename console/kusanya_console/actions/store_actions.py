@@ -181,10 +181,11 @@ class StoreActions:
         delete_view(self._store, of=of, name=name)
         return ActionResult(f"deleted the view @{name}")
 
-    def acknowledge(self, alarm: str, *, name: str, why: str, before: str = "") -> ActionResult:
+    def acknowledge(self, alarm: str, note: Note, *, name: str, before: str = "") -> ActionResult:
         """Record that a person looks after an alarm; it stays on the screen, named with them.
 
-        `before` looked after it until now: the answer says so, and so does the audit.
+        What the note says stands in the audit. `before` looked after it until now: the answer says
+        so, and so does the audit.
         """
 
         def keep() -> ActionResult:
@@ -192,7 +193,7 @@ class StoreActions:
             said = f"acknowledged{after}, by {safe(self._actor, 60)}: {safe(name, 120)}"
             return ActionResult(said, ActionOutcome.ACKNOWLEDGED)
 
-        taken = f"{why} (taken over from {before})" if before else why
+        taken = f"{note.words} (taken over from {before})" if before else note.words
         return self._audit.run(ACKNOWLEDGE, alarm, taken, keep)
 
     def reveal_phone(self, collection_id: str, mode: Mode, *, name: str) -> RevealedPhone:

@@ -300,7 +300,7 @@ class HealthScreen(ConsoleScreen):
                 self.post_message(
                     ActionRequested(
                         "acknowledging",
-                        lambda: actions.acknowledge(alarm, name=name, why=note.text, before=before),
+                        lambda: actions.acknowledge(alarm, note, name=name, before=before),
                     )
                 )
 

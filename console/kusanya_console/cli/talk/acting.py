@@ -93,7 +93,7 @@ def acknowledge(talk: Conversation, rest: str) -> Iterator[str]:
     yield from _ask(
         talk,
         translate("acknowledge {what}? Say yes to do it, anything else leaves it.", what=what),
-        lambda: actions.acknowledge(item.id, name=item.name, why=why.strip(), before=before),
+        lambda: actions.acknowledge(item.id, Note(why.strip()), name=item.name, before=before),
     )
 
 
