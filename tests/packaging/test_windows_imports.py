@@ -39,7 +39,7 @@ MODULES = (
     "kusanya",
     "kusanya.client",
     "kusanya.client.async_client",
-    "kusanya.client.async_transport",
+    "kusanya.client.transport.async_transport",
     "kusanya.intents",
     "kusanya.lookup",
     "kusanya.receiver",

@@ -18,12 +18,12 @@ from kusanya.client.effects import (
     carry_out,
     to_its_end,
 )
-from kusanya.client.transport import Connection
+from kusanya.client.transport.connection import Connection
 from kusanya.errors import ConfigurationError
 from kusanya.wire import Collection, Event, Principal
 
 if TYPE_CHECKING:
-    from kusanya.client.async_transport import AsyncTransport
+    from kusanya.client.transport.async_transport import AsyncTransport
 
 Result = TypeVar("Result")
 # ruff: noqa: ASYNC109 - `timeout` is part of the contract of both clients
@@ -40,7 +40,7 @@ class AsyncClient(ClientBase):
         # aiohttp costs a third of a second to import, which users of the blocking client save;
         # they need not install it either.
         try:
-            from kusanya.client.async_transport import AsyncTransport
+            from kusanya.client.transport.async_transport import AsyncTransport
         except ImportError as error:
             raise ConfigurationError(
                 "AsyncClient needs aiohttp: pip install 'kusanya[async]'"

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from random import SystemRandom
 from typing import Any, Final
 
-from kusanya.client.address import address_of, mode_of
 from kusanya.client.core import Core
 from kusanya.client.effects import Request
 from kusanya.client.retry_policy import RetryPolicy
-from kusanya.client.transport import Connection
+from kusanya.client.transport.address import address_of, mode_of
+from kusanya.client.transport.connection import Connection
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import ConfigurationError
 from kusanya.secret import Secret

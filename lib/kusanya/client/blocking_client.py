@@ -7,7 +7,8 @@ from typing import Final, Self, TypeVar
 from kusanya.client import requests
 from kusanya.client.base import ClientBase
 from kusanya.client.effects import Call, Effect, Effects, Send, Sleep, carry_out, run_blocking
-from kusanya.client.transport import BlockingTransport, Connection
+from kusanya.client.transport.blocking_transport import BlockingTransport
+from kusanya.client.transport.connection import Connection
 from kusanya.wire import Collection, Event, Principal
 
 Result = TypeVar("Result")

@@ -11,7 +11,7 @@ from typing import Any
 import httpcore
 import pytest
 
-from kusanya.client.deadline import CallDeadline, DeadlineBackend
+from kusanya.client.transport.deadline import CallDeadline, DeadlineBackend
 from kusanya.errors import NotSent
 
 ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754000001", "reference": "order-1"}

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kusanya.client import AsyncClient
-from kusanya.client.address import address_of, mode_of
 from kusanya.client.requests import CreateRequest, check_idempotency_key
+from kusanya.client.transport.address import address_of, mode_of
 from kusanya.errors import ConfigurationError
 from kusanya.secret import Secret
 from kusanya.wire import Mode, is_idempotency_key
@@ -157,7 +157,7 @@ def _forbidden(*arguments: Any) -> Any:
 def test_an_asynchronous_client_without_its_packages_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.delitem(sys.modules, "kusanya.client.async_transport", raising=False)
+    monkeypatch.delitem(sys.modules, "kusanya.client.transport.async_transport", raising=False)
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'kusanya\[async\]'"):
         AsyncClient("shop_test_sk_1", base_url="http://127.0.0.1:9")

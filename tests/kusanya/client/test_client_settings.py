@@ -201,8 +201,8 @@ def test_an_authority_and_a_certificate_of_ones_own_are_used(
 
 
 def test_a_connection_shows_neither_key_nor_proxy() -> None:
-    from kusanya.client.address import address_of
-    from kusanya.client.transport import Connection
+    from kusanya.client.transport.address import address_of
+    from kusanya.client.transport.connection import Connection
 
     connection = Connection(
         address=address_of("https://pay.example"),

@@ -15,7 +15,13 @@ import aiohttp
 from yarl import URL
 
 from kusanya.client.effects import Failure, Reply, Request, Response
-from kusanya.client.transport import CONNECTIONS, CUT_SHORT, IDLE_S, Connection, headers_of
+from kusanya.client.transport.connection import (
+    CONNECTIONS,
+    CUT_SHORT,
+    IDLE_S,
+    Connection,
+    headers_of,
+)
 from kusanya.errors import ConfigurationError
 from kusanya.limits import ANSWER_MAX_BYTES
 from kusanya.platform.forks import ForkAware

@@ -1,0 +1,1 @@
+"""What puts bytes on the wire: where to, by when, and on which connections."""
