@@ -1,4 +1,4 @@
-"""A fresh store on each engine, and facts to put into it."""
+"""A fresh store on each engine, facts to put into it, and a store whose files a test harms."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -203,3 +203,36 @@ def open_store(url: str, clock: ManualClock) -> Iterator[Opener]:
 def store(open_store: Opener) -> Store:
     """Return a fresh, open store."""
     return open_store()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where the store is to be."""
+    return tmp_path / "store.db"
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory, make: Any) -> Path:
+    """Return a folder with a closed store that has been at work, an older state and a backup."""
+    from tests.kusanya.store.store_files import checkpoint, copy, take
+
+    path = tmp_path_factory.mktemp("worked") / "store.db"
+    with Store.open(path) as store:
+        take(store, make, range(10))
+        checkpoint(path)
+        copy(path, path.with_name("older.db"))
+        take(store, make, range(10, 20))
+        store.maintenance.backup(path.with_name("backup.db"))
+    return path.parent
+
+
+@pytest.fixture
+def running(worked: Path, path: Path, make: Any) -> Iterator[Store]:
+    """Return an open store that is at work, with backups beside it."""
+    from tests.kusanya.store.store_files import take
+
+    for name in ("store.db", "older.db", "backup.db"):
+        shutil.copy(worked / name, path.with_name(name))
+    with Store.open(path) as store:
+        take(store, make, range(20, 30))
+        yield store
