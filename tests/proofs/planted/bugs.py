@@ -194,7 +194,7 @@ BUGS: Final = {
         "else ours",
         (
             Catcher(
-                "kusanya/state/test_fold.py",
+                "kusanya/state/test_fold_in_any_order.py",
                 "test_every_order_of_up_to_seven_facts_gives_one_state",
             ),
         ),

@@ -84,7 +84,11 @@ ROOMS: Final[dict[str, Room]] = {
     "schedule": Room(("kusanya.webhooks.schedule",), ("kusanya/webhooks/test_schedule.py",)),
     "fold": Room(
         ("kusanya.state.fold",),
-        ("kusanya/state/test_fold_of_modes.py", "kusanya/state/test_fold.py"),
+        (
+            "kusanya/state/test_fold_of_modes.py",
+            "kusanya/state/test_fold.py",
+            "kusanya/state/test_fold_in_any_order.py",
+        ),
     ),
     "anomalies": Room(("kusanya.state.anomalies",), ("kusanya/state/test_anomalies.py",)),
     "window": Room(("kusanya.intents.window",), _INTENTS),
@@ -100,11 +104,7 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "redaction": Room(
         ("kusanya.privacy", "kusanya.secret"),
-        (
-            "kusanya/test_secret.py",
-            "kusanya/test_privacy.py",
-            "kusanya/test_privacy_logs.py",
-        ),
+        ("kusanya/test_secret.py", "kusanya/test_privacy.py", "kusanya/test_privacy_logs.py"),
     ),
     "idempotency": Room(
         ("kusanya_service.http.idempotency", "kusanya_service.http.creation"),
