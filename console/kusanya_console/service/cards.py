@@ -13,8 +13,8 @@ from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya_console.dashboard.phones import ScriptedPhone
 from kusanya_console.dashboard.records import ServiceKey, ServicePicture
+from kusanya_console.service.parsing import FAULTS
 from kusanya_console.service.tables import Fault, ServiceTab, Thing, fuse, mode, state
-from kusanya_console.service.words import FAULTS
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import (
     Line,

@@ -18,9 +18,9 @@ from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.service.actions import ActionContext, ServiceAction, disabled_reason
 from kusanya_console.service.cards import Trial
 from kusanya_console.service.dialogs import AskScreen
+from kusanya_console.service.parsing import parse_duration, parse_fault_rule
 from kusanya_console.service.tables import Fault, ServiceTab, state
 from kusanya_console.service.view import ServiceView
-from kusanya_console.service.words import parse_duration, parse_fault_rule
 from kusanya_console.ui.format import cell, format_duration
 from kusanya_console.ui.language import translate, translate_filled, translate_time
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, Run

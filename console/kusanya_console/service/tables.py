@@ -15,7 +15,7 @@ from kusanya.privacy import mask_phone
 from kusanya.wire import Mode
 from kusanya_console.dashboard.phones import SCRIPTED, ScriptedPhone
 from kusanya_console.dashboard.records import FaultRule, ServiceKey, ServicePicture
-from kusanya_console.service.words import FAULTS
+from kusanya_console.service.parsing import FAULTS
 from kusanya_console.ui.columns import Column
 from kusanya_console.ui.format import Look, cell, format_duration, format_instant
 from kusanya_console.ui.language import translate, translate_filled
