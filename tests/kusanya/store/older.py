@@ -17,8 +17,8 @@ from kusanya.store.writer.rejected import RejectedLimits
 def everything(found: Engines) -> dict[str, list[Any]]:
     """Return what every row of every table says: a column that says nothing yet is left out.
 
-    So is how far an index has come, and which older programs can work with the store. A table that
-    the store does not have yet holds no row.
+    So is how far an index has come, and which older programs can work with the store. Yes and no
+    are 1 and 0, as a file keeps them. A table that the store does not have yet holds no row.
     """
     with found.reader.connect() as connection:
         there = set(inspect(connection).get_table_names())
@@ -26,7 +26,7 @@ def everything(found: Engines) -> dict[str, list[Any]]:
             name: sorted(
                 repr(
                     {
-                        column: value
+                        column: int(value) if isinstance(value, bool) else value
                         for column, value in row.items()
                         if value is not None and column != "texts_searched"
                     }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Boolean, Column, Integer, MetaData, Table, select, text
 from tests.kusanya.store.older import everything
 
 from kusanya.clock import ManualClock, SystemClock
@@ -188,6 +188,28 @@ def test_a_file_that_was_changed_between_two_parts_is_moved_as_it_is_in_the_end(
         move_store(place, postgres_url, clock=CLOCK)
     move_store(place, postgres_url, clock=CLOCK)
     assert moved_rows(postgres_url) == before
+
+
+def test_yes_and_no_count_as_the_same_in_the_file_and_in_the_database(postgres_url: str) -> None:
+    said = Column("said", Boolean)
+    answers = Table("answers", MetaData(), Column("seq", Integer, primary_key=True), said)
+    with closing(sqlite_driver().connect(":memory:")) as file:
+        file.execute("CREATE TABLE answers (seq INTEGER PRIMARY KEY, said BOOLEAN)")
+        file.executemany("INSERT INTO answers VALUES (?, ?)", [(1, True), (2, False), (3, None)])
+        rows = file.execute("SELECT seq, said FROM answers ORDER BY seq").fetchall()
+        here = moving._digest(file.execute("SELECT seq, said FROM answers ORDER BY seq"))
+    found = engines(postgres_url)
+    try:
+        with found.writer.begin() as connection:
+            answers.create(connection)
+            moving._copy_in(connection, answers, rows)
+            kept = connection.execute(answers.select().order_by(answers.c.seq)).all()
+            copied = map(moving._as_in_a_file, answers.c)
+            there = moving._digest(connection.execute(select(*copied).order_by(answers.c.seq)))
+    finally:
+        found.dispose()
+    assert kept == [(1, True), (2, False), (3, None)]
+    assert there == here
 
 
 def test_a_move_is_refused_while_anybody_has_the_file_open(

@@ -13,7 +13,19 @@ from os import PathLike, fspath
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, Table, delete, select, text, update
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Integer,
+    Table,
+    cast,
+    delete,
+    select,
+    text,
+    update,
+)
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreTooNew, StoreUnavailable
@@ -187,7 +199,7 @@ class _Move:
             query = f"SELECT {names} FROM {table.name} ORDER BY {order}"  # noqa: S608 - our names
             here = _digest(self._file.execute(query))
             with self._to.reading() as connection:
-                copied = select(*columns).order_by(*table.primary_key.columns)
+                copied = select(*map(_as_in_a_file, columns)).order_by(*table.primary_key.columns)
                 if table is store_meta:
                     copied = copied.where(store_meta.c.name != _OF)
                 there = _digest(connection.execute(copied.execution_options(yield_per=_SLICE)))
@@ -263,8 +275,13 @@ def _copy_in(connection: Connection, table: Table, rows: list[_Row]) -> None:
     raw.close()
 
 
+def _as_in_a_file(column: Column[Any]) -> ColumnElement[Any]:
+    """Return what a server's column says as SQLite keeps it: yes and no as 1 and 0."""
+    return cast(column, Integer) if isinstance(column.type, Boolean) else column
+
+
 def _digest(rows: Any) -> bytes:
-    """Return the digest of rows; both engines' drivers give the same values for the same row."""
+    """Return the digest of rows; of the same row both engines' drivers give the same values."""
     digest = blake2b(digest_size=32)
     encoder = msgspec.msgpack.Encoder()
     while some := rows.fetchmany(_SLICE):

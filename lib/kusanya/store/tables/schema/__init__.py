@@ -4,7 +4,8 @@ Facts (`delivery`, `observation`, `intent_change`, `note`, `audit`, `break_fact`
 keyed by their position in the journal, `seq`, and never change what they say. `event`, `collection`
 and `rollup` follow from them. An event or a collection is known by its id and the mode in which it
 was observed: the mode of the API key or signing secret, never of a body. Every index names the
-query that it serves.
+query that it serves. An instant is a BIGINT of microseconds (`tables/values.py`), an amount one of
+whole units; yes or no is a `Boolean` (in `unwell`, which partial indexes name, 1 or 0).
 """
 
 from kusanya.store.tables.schema.base import metadata
