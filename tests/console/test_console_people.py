@@ -13,7 +13,7 @@ from textual.widgets import Button
 from kusanya.clock import ManualClock
 from kusanya.errors import ConfigurationError
 from kusanya.store import Store
-from kusanya.store.records import IntentState
+from kusanya.store.records import IntentState, Note
 from kusanya.wire import Mode
 from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
@@ -29,6 +29,23 @@ SIZE = (120, 36)
 @pytest.fixture
 def actions(store: Store, clock: ManualClock) -> StoreActions:
     return StoreActions(store, actor="asha", clock=clock, profile="main")
+
+
+class UrgentNote(Note, frozen=True):
+    """A note with one thing more to tell than its text."""
+
+    @property
+    def words(self) -> str:
+        """Return the text, marked."""
+        return f"urgent: {self.text}"
+
+
+def test_an_acknowledgement_keeps_all_that_a_reader_is_told_of_its_note(
+    store: Store, actions: StoreActions
+) -> None:
+    actions.acknowledge("silent:shop", UrgentNote("the link is down"), name="endpoint shop")
+    [row] = store.audit.page().rows
+    assert row.detail.startswith("urgent: the link is down")
 
 
 async def typed(pilot: Pilot[Any], at_rest: AtRest, text: str) -> None:
