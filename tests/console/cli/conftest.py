@@ -3,9 +3,13 @@
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import copy
 
 import pytest
+from tests.console.seeding import NOW, Seed
 
+from kusanya.clock import ManualClock
+from kusanya.store import Store
 from kusanya.telemetry.logs import configure
 from kusanya.wording import Language
 from kusanya_console.cli.command_line import main
@@ -37,3 +41,12 @@ def kusanya(
     yield run
     configure("off")  # the log that a command set up in this process
     language.use(Language.ENGLISH)
+
+
+@pytest.fixture
+def seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_store: Path) -> Iterator[Seed]:
+    """Return what writes into the store that the command line looks at, in live mode."""
+    monkeypatch.setenv("KUSANYA_MODE", "live")
+    monkeypatch.setenv("KUSANYA_STORE", f"sqlite:///{tmp_path / 'kusanya.db'}")
+    with Store.open(copy(empty_store, tmp_path / "kusanya.db"), clock=ManualClock(NOW)) as store:
+        yield Seed(store)

@@ -90,3 +90,24 @@ def test_wrong_usage_is_reported(
     code, out, err = kusanya("store", *words, "--store", path)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert said in err
+
+
+def test_of_nightly_backups_the_newest_are_kept(kusanya: Kusanya, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "store.db"):
+        pass
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    names = [f"kusanya-2026030{day}T023000Z.sqlite" for day in range(1, 6)]
+    for name in [*names, "kusanya-before-the-move.sqlite"]:
+        (folder / name).touch()
+    code, _, err = kusanya(
+        "store", "backup", "--keep", "3", str(folder), "--store", str(tmp_path / "store.db")
+    )
+    assert (code, err) == (0, "")
+    left = sorted(path.name for path in folder.iterdir())
+    assert left[:2] == names[3:]
+    assert left[3:] == ["kusanya-before-the-move.sqlite"]
+    code, _, err = kusanya(
+        "store", "backup", "--keep", "3", str(tmp_path / "none"), "--store", "x.db"
+    )
+    assert (code, err.count("\n")) == (2, 1)

@@ -1,58 +1,21 @@
-"""`kusanya deploy`: what it writes can be read, names what exists, and starts as it stands."""
+"""`kusanya deploy`: what it writes can be read, and names what exists."""
 
-import configparser
-import http.client
 import json
-import os
 import re
 import shlex
-import signal
-import socket
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from tests.console.cli.deploying import GIVEN, Kusanya, deployed, unit
 
 from kusanya.alarms import gauges
 from kusanya.receiver import metrics as receiver_metrics
-from kusanya.store import Store
 from kusanya.telemetry.metrics import Metric
-from kusanya.webhooks import sign
 from kusanya_console.cli.command_line import command_line
 from kusanya_console.deploy.grafana import PANELS
-from kusanya_service.testing import PaymentService, payment_service
-
-__all__ = ["payment_service"]
-
-ActionResult = tuple[int, str, str]
-Kusanya = Callable[..., ActionResult]
-SECRET = "whsec_" + "a" * 32
-GIVEN = ("--mode", "test", "--base-url", "https://pay.example", "--domain", "hooks.shop.example")
-
-
-def deployed(kusanya: Kusanya, folder: Path, kind: str, *more: str) -> dict[str, str]:
-    code, out, err = kusanya("deploy", "--to", str(folder), "--kind", kind, *GIVEN, *more)
-    assert (code, err) == (0, ""), err
-    assert "README.md" in out
-    made = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
-    for name, text in made.items():
-        assert "@{" not in text, name
-        # Nothing but settings: every secret is a file that these name.
-        assert not re.search(r"whsec_[a-z0-9]|_sk_", text), name
-    return made
-
-
-def unit(text: str) -> configparser.ConfigParser:
-    found = configparser.ConfigParser(strict=True, interpolation=None, delimiters=("=",))
-    found.optionxform = str  # type: ignore[assignment,method-assign] # as its documentation says
-    found.read_string(text)
-    return found
 
 
 def test_every_unit_is_readable_and_leads_to_one_that_is_there(
@@ -270,134 +233,3 @@ def test_the_proxies_of_the_console_name_the_user_that_it_believes(
     assert f"proxy_set_header {header} $remote_user;" in nginx
     assert "proxy_set_header X-Forwarded-Proto $scheme;" in nginx
     assert f"header_up {header} {{http.auth.user.id}}" in caddy
-
-
-@contextmanager
-def started(words: list[str], environ: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        words, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
-                process.communicate(timeout=60)
-    assert process.returncode == 0, words
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-        return port
-
-
-def ask(port: int, method: str, path: str, body: bytes = b"", **headers: str) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    connection.request(method, path, body, headers)
-    status = connection.getresponse().status
-    connection.close()
-    return status
-
-
-def test_the_units_start_as_they_stand(
-    kusanya: Kusanya, payment_service: PaymentService, tmp_path: Path
-) -> None:
-    made = deployed(kusanya, tmp_path / "new", "systemd")
-    settings = dict(
-        line.split("=", 1) for line in made["kusanya.env"].splitlines() if not line.startswith("#")
-    )
-    for name in ("packs", "backups"):
-        (tmp_path / name).mkdir()
-    secrets = {"api-key": payment_service.test_key, "secrets": f"shop={SECRET}"}
-    secrets["notify"] = "http://127.0.0.1:9/hooks"
-    for name, text in secrets.items():
-        (tmp_path / name).touch(mode=0o640)
-        (tmp_path / name).write_text(f"{text}\n")
-    (tmp_path / "books.csv").write_text("reference,amount,date\nINV-1,5000,2026-03-02\n")
-    settings = {
-        name: value.replace("/etc/kusanya", str(tmp_path)).replace(
-            "/var/lib/kusanya", str(tmp_path)
-        )
-        for name, value in settings.items()
-    }
-    settings |= {
-        "KUSANYA_BASE_URL": payment_service.base_url,
-        "KUSANYA_PORT": f"{free_port()}",
-        "KUSANYA_METRICS_PORT": f"{free_port()}",
-    }
-    environ = settings | {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-
-    def command(name: str) -> list[str]:
-        text = unit(made[f"kusanya-{name}.service"])["Service"]["ExecStart"]
-        assert text.startswith(str(Path(sys.executable).with_name("kusanya")))
-        return [re.sub(r"\$\{(\w+)\}", lambda m: environ[m[1]], word) for word in shlex.split(text)]
-
-    def run(name: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command(name), env=environ, capture_output=True, text=True, timeout=100, check=False
-        )
-
-    assert run("migrate").returncode == 0
-    with (
-        started(command("receive"), environ) as receiver,
-        started(command("watch"), environ) as watcher,
-    ):
-        assert receiver.stdout is not None
-        assert watcher.stdout is not None
-        assert "receiving test events for shop" in receiver.stdout.readline()
-        assert "watching" in watcher.stdout.readline()
-        assert "metrics on" in watcher.stdout.readline()
-        for port in ("KUSANYA_PORT", "KUSANYA_METRICS_PORT"):
-            for page in ("/livez", "/readyz", "/metrics"):
-                assert ask(int(settings[port]), "GET", page) == 200
-        rotated = "whsec_" + "b" * 32
-        (tmp_path / "secrets").write_text(f"shop={SECRET}\nshop={rotated}\n")
-        receiver.send_signal(signal.SIGHUP)
-        body = b"{}"
-        deadline = 200
-        while deadline and ask(
-            int(settings["KUSANYA_PORT"]), "POST", "/", body,
-            **{"Service-Signature": sign(body, rotated, now())},
-        ) != 200:  # fmt: skip
-            deadline -= 1
-        assert deadline, "the rotated secret was never taken"
-    backup = run("backup")
-    assert backup.returncode == 0, backup.stderr
-    [copy] = (tmp_path / "backups").iterdir()
-    with Store.open(copy, read_only=True) as store:
-        assert store.feed.head() > 0
-    # There is no such column: refused in one line, as any books that were not described.
-    reconciled = run("reconcile")
-    assert "books.csv has no column" in reconciled.stderr
-    assert "Traceback" not in reconciled.stderr
-    # Nobody listens where the notification of it goes: that is said too, and is the exit code.
-    assert reconciled.returncode == 3
-    assert "was not sent" in reconciled.stderr
-
-
-def now() -> int:
-    from kusanya.clock import SystemClock
-
-    return int(SystemClock().now().timestamp())
-
-
-def test_of_nightly_backups_the_newest_are_kept(kusanya: Kusanya, tmp_path: Path) -> None:
-    with Store.open(tmp_path / "store.db"):
-        pass
-    folder = tmp_path / "backups"
-    folder.mkdir()
-    names = [f"kusanya-2026030{day}T023000Z.sqlite" for day in range(1, 6)]
-    for name in [*names, "kusanya-before-the-move.sqlite"]:
-        (folder / name).touch()
-    code, _, err = kusanya(
-        "store", "backup", "--keep", "3", str(folder), "--store", str(tmp_path / "store.db")
-    )
-    assert (code, err) == (0, "")
-    left = sorted(path.name for path in folder.iterdir())
-    assert left[:2] == names[3:]
-    assert left[3:] == ["kusanya-before-the-move.sqlite"]
-    code, _, err = kusanya(
-        "store", "backup", "--keep", "3", str(tmp_path / "none"), "--store", "x.db"
-    )
-    assert (code, err.count("\n")) == (2, 1)

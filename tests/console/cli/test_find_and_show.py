@@ -3,36 +3,23 @@
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from random import Random
 from shutil import copy
 from typing import Any
 
 import pytest
 from tests.console.seeding import NOW, Seed
-from tests.kit.messages import CHANNELS, message
 
 from kusanya.clock import ManualClock
-from kusanya.lookup import LookupResult
 from kusanya.store import Store
 from kusanya.store.records import IntentState, Note
 from kusanya.wire import Mode
-from kusanya.wording import Language
 from kusanya_console.cli.lookup import command as lookup
 from kusanya_console.demo.folder import DemoFolder
 
 Kusanya = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_store: Path) -> Iterator[Seed]:
-    """Return what writes into the store that the command line looks at, in live mode."""
-    monkeypatch.setenv("KUSANYA_MODE", "live")
-    monkeypatch.setenv("KUSANYA_STORE", f"sqlite:///{tmp_path / 'kusanya.db'}")
-    with Store.open(copy(empty_store, tmp_path / "kusanya.db"), clock=ManualClock(NOW)) as store:
-        yield Seed(store)
 
 
 def test_a_creation_without_an_answer_is_found_with_what_to_say(
@@ -123,96 +110,6 @@ def test_a_payment_is_found_by_the_receipt_that_the_operator_gave(
     assert "receipt SJ31HG4K2" in out
 
 
-def _message(seed: Seed, *, more: int = 0, payee: str = "DUKA") -> str:
-    """Return the operator's message of the payment INV-482003, or of `more` shillings."""
-    [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
-    sender = {channel: name for name, channel in CHANNELS.items()}[row.channel]
-    made = message(
-        sender,
-        Language.ENGLISH,
-        amount=row.amount + more,
-        at=row.completed_at or row.created_at,
-        payee=payee,
-        random=Random(1),  # noqa: S311 - a seed
-    )
-    return made.text
-
-
-def test_a_pasted_message_finds_its_payment_and_its_receipt_is_kept_once_asked(
-    kusanya: Kusanya, seed: Seed
-) -> None:
-    seed.life(3, at=NOW - timedelta(minutes=9))
-    code, out, _ = kusanya("find", _message(seed))
-    assert code == 0
-    assert "Amount, channel and time fit this payment alone. It names DUKA" in out
-    assert "give --keep-receipt" in out
-    assert "(by the customer's message)" in out
-    [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
-    assert seed.store.receipts.of(row.id, Mode.LIVE) == ()
-    code, out, _ = kusanya("find", _message(seed), "--keep-receipt", "--json")
-    (said,) = json.loads(out)["messages"]
-    assert (code, said["collection_id"], said["doubtful"]) == (0, row.id, False)
-    (fact,) = seed.store.receipts.of(row.id, Mode.LIVE)
-    assert fact.receipt == said["receipt"]
-    assert seed.store.audit.page(limit=1).rows[0].act == "record_receipt"
-    code, out, _ = kusanya("find", _message(seed))
-    assert "is known: this payment." in out
-
-
-def test_find_says_of_no_failed_payment_that_a_message_fits_that_a_new_request_is_safe(
-    kusanya: Kusanya, seed: Seed
-) -> None:
-    fate: dict[str, Any] = {"failure_code": "insufficient_funds", "failure_message": "Too low."}
-    at = NOW - timedelta(minutes=9)
-    same: dict[str, Any] = {"channel": "MPESA_TZ", "amount": 5_000}
-    for n in (3, 11):
-        done: dict[str, Any] = {"completed_at": at + timedelta(seconds=17)}
-        seed.life(n, at=at, status="failed", **same, **fate, **done)
-    assert "a new request is safe" in kusanya("find", "INV-482003")[1]
-    code, out, _ = kusanya("find", _message(seed))
-    assert (code, out.count("(by the customer's message)")) == (0, 2)
-    assert "a new request is safe" not in out
-    assert "Shall we send a new request?" not in out
-    assert out.count("Next Ask the service about this one before anything else") == 2
-    assert out.count("no new request: the customer holds a confirmation that may be of") == 2
-    said = json.loads(kusanya("find", _message(seed), "--json")[1])["data"]
-    assert [one["new_request"]["reason"] for one in said] == ["claimed", "claimed"]
-
-
-def test_a_kept_receipt_is_read_by_whoever_finds_or_shows_the_payment_later(
-    kusanya: Kusanya, seed: Seed
-) -> None:
-    at = NOW - timedelta(minutes=9)
-    fate: dict[str, Any] = {"status": "failed", "failure_code": "insufficient_funds"}
-    seed.life(3, at=at, completed_at=at + timedelta(seconds=17), **fate)
-    assert kusanya("find", _message(seed), "--keep-receipt")[0] == 0
-    [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
-    for asked in (("find", "INV-482003"), ("show", row.id)):
-        out = kusanya(*asked)[1]
-        assert "claims that this was paid, the service says failed: ask the service first." in out
-        assert "no new request: the customer holds a confirmation that may be of this one" in out
-        assert "a new request is safe" not in out
-    said = json.loads(kusanya("show", row.id, "--json")[1])
-    assert said["new_request"]["safe"] is False
-    assert any("claims that this was paid" in one for one in said["anomalies"])
-
-
-def test_a_message_that_fits_no_payment_says_why_and_keeps_nothing(
-    kusanya: Kusanya, seed: Seed
-) -> None:
-    seed.life(3, at=NOW - timedelta(minutes=9))
-    code, out, err = kusanya("find", _message(seed, more=7, payee="\x1b[31mDUKA"))
-    assert code == 1
-    assert "\x1b" not in out + err
-    assert "no payment of ours fits the message" in err
-    code, _, err = kusanya("find", _message(seed, more=7), "--keep-receipt")
-    assert code == 1
-    assert "no receipt was kept" in err
-    code, _, err = kusanya("find", "Muamala wa TZS 5,000 umeshindwa, salio halitoshi.")
-    assert code == 1
-    assert "The message says that nothing was paid" in err
-
-
 def test_a_payment_is_found_with_its_sentence_its_verdict_and_east_african_time(
     kusanya: Kusanya, seed: Seed
 ) -> None:
@@ -284,86 +181,6 @@ def test_a_collection_that_the_profiles_mode_does_not_know_is_shown_from_the_oth
     for name in (made.id, event.id):
         code, out, _ = kusanya("show", name, "--json")
         assert (code, json.loads(out)["mode"]) == (0, "test")
-
-
-def test_references_on_standard_input_are_answered_line_by_line_in_their_order(
-    kusanya: Kusanya, seed: Seed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for n in (1, 2, 3):
-        seed.life(n, at=NOW - timedelta(minutes=9 + n))
-
-    def find(text: str, *more: str, command: str = "find") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-        return kusanya(command, "-", *more)
-
-    code, out, _ = find("INV-482003\n\n  INV-482001\r\nINV-482002")
-    headings = [line for line in out.splitlines() if not line.startswith(" ")]
-    assert (code, headings) == (0, ["INV-482003:", "INV-482001:", "INV-482002:"])
-    assert out.count("  EN   ") == 3
-    code, out, _ = find("INV-482003\n0754999999\nINV-482001\n", "--json")
-    said = [json.loads(line) for line in out.splitlines()]
-    assert (code, [one["line"] for one in said]) == (1, [1, 2, 3])
-    assert [len(one["data"]) for one in said] == [1, 0, 1]
-    assert said[0]["data"][0]["reference"] == "INV-482003"
-    assert "0754999999" not in out
-    assert said[1]["trouble"] == "nothing in live mode matches"
-    code, out, err = find("INV-482003\n")
-    assert (code, out.startswith("col_"), err) == (0, True, "")
-    code, out, err = find(" \n")
-    assert (code, "standard input is empty" in err) == (2, True)
-
-    code, out, _ = find("col_0000000000000002\nINV-1\ncol_7\nint_9\n", command="show")
-    assert code == 1
-    assert "INV-1:\n  an id begins with col_, evt_ or int_" in out
-    assert "int_9:\n  the store knows no int_9" in out
-    code, out, _ = find("col_0000000000000002\ncol_0000000000000001", "--json", command="show")
-    assert code == 0
-    assert [json.loads(line)["reference"] for line in out.splitlines()] == [
-        "INV-482002",
-        "INV-482001",
-    ]
-
-
-def test_more_references_than_a_message_has_characters_are_all_answered(
-    kusanya: Kusanya, seed: Seed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    def ask(_store: Any, text: str, **_given: Any) -> LookupResult:
-        asked.append(text)
-        return LookupResult(text=text)
-
-    monkeypatch.setattr("kusanya.lookup.find", ask)
-    texts = [f"INV-{n:07}" for n in range(12_000)]
-    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(texts)))
-    assert kusanya("find", "-")[0] == 1
-    assert asked == texts
-    seed.life(1, at=NOW)
-
-
-def test_a_message_of_many_lines_is_one_and_a_list_with_messages_is_a_list(
-    kusanya: Kusanya, seed: Seed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seed.life(3, at=NOW - timedelta(minutes=9))
-    said = _message(seed)
-    monkeypatch.setattr(sys, "stdin", io.StringIO(said.replace(". ", ".\n", 1) + "\nAsante"))
-    code, out, _ = kusanya("find", "-")
-    assert (code, "Amount, channel and time fit this payment alone" in out) == (0, True)
-    monkeypatch.setattr(sys, "stdin", io.StringIO(f"INV-482003\n{said}\nINV-7\n"))
-    code, out, _ = kusanya("find", "-")
-    assert (code, out.count("INV-482003  TZS"), "\nINV-7:\n" in out) == (1, 2, True)
-
-
-def test_facts_that_contradict_each_other_are_reported_by_the_code_where_all_were_found(
-    kusanya: Kusanya, seed: Seed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for n in (1, 3):
-        seed.life(n, at=NOW - timedelta(minutes=9))
-    at = NOW - timedelta(minutes=5)
-    seed.polled(seed.collection(3, at=NOW - timedelta(minutes=9), amount=1), at=at)
-    for text, code in (("INV-482003\nINV-482001", 3), ("INV-482003\nno such thing", 1)):
-        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-        assert kusanya("find", "-")[0] == code
 
 
 def test_find_show_health_handover_and_talk_speak_swahili_and_json_stays_english(
