@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kit.statements import statement_of
 
 from kusanya.business_day import EAT
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import BRIDGE, SETTLED, STATEMENT
+from kusanya.reconcile.frames.columns import BRIDGE, SETTLED
 from kusanya.reconcile.frames.days import period
 from kusanya.reconcile.frames.tolerance import Tolerance
 from kusanya.reconcile.matching import settlement
@@ -27,7 +28,6 @@ STANDING = {"settled": OK, "settlement_pending": EXPECTED}
 Make = Callable[..., pd.DataFrame]
 Row = dict[str, Any]
 Unit = tuple[Any, ...]
-
 days = st.integers(1, 9).map(lambda day: date(2026, 3, day))
 channels = st.sampled_from(["MPESA_TZ", "TIGO_TZ"])
 currencies = st.sampled_from(["TZS", "TZS", "TZS", "KES"])
@@ -142,18 +142,6 @@ def lines_of(rows: list[Row], extra: list[Row], change: list[str], *, item: bool
         named = {"collection_id": more["collection"] if item else None}
         lines.append({**{name: more[name] for name in more if name != "collection"}, **named})
     return [{**line, "line_no": number} for number, line in enumerate(lines, start=1)]
-
-
-def statement_of(lines: list[Row]) -> pd.DataFrame:
-    same = ("line_no", "batch_id", "channel", "currency", "collection_id", "gross", "fee", "net")
-    return columns.frame(
-        STATEMENT,
-        {
-            **{name: [line[name] for line in lines] for name in same},
-            "count": [None] * len(lines),
-            "business_day": pd.array([line["day"] for line in lines], dtype="datetime64[us]"),
-        },
-    )
 
 
 def placed(rows: list[Row], lines: list[Row]) -> list[Row]:
@@ -337,80 +325,3 @@ def test_every_payout_gets_the_verdict_of_the_rules_and_the_bridge_closes(
         check_bridge(found.bridge, rows, lines, item=item)
 
     holds()
-
-
-def paid_on(*parts: tuple[str, int, int], **more: Any) -> list[Row]:
-    """Return lines of batch, day of March and net; they say neither gross nor fee."""
-    plain = {"channel": "MPESA_TZ", "currency": "TZS", "collection_id": None}
-    return [
-        {
-            **plain,
-            "line_no": number,
-            "batch_id": batch,
-            "day": date(2026, 3, day),
-            "gross": None,
-            "fee": None,
-            "net": net,
-            **more,
-        }
-        for number, (batch, day, net) in enumerate(parts, start=1)
-    ]
-
-
-def verdicts(collections: pd.DataFrame, lines: list[Row], **terms: Any) -> list[Any]:
-    found = settlement.match(
-        collections,
-        statement_of(lines),
-        period=WEEK,
-        tolerance=Tolerance(**terms),
-        as_of=JUDGED,
-    )
-    rows = found.rows.sort_values(["business_day", "line_no"])
-    return [
-        (row.business_day.day, row.break_code, None if pd.isna(row.group_key) else row.group_key)
-        for row in columns.records(rows)
-    ]
-
-
-def of_days(make: Make, *earned_on: tuple[int, int]) -> pd.DataFrame:
-    """Return one success a day without a fee: day of March and amount."""
-    moments = [datetime(2026, 3, day, 9, tzinfo=UTC) for day, _ in earned_on]
-    return make(
-        *(
-            {"amount": amount, "fee": 0, "created_at": at, "completed_at": at}
-            for at, (_, amount) in zip(moments, earned_on, strict=True)
-        )
-    )
-
-
-def test_a_statement_dated_by_its_payouts_and_a_line_for_a_weekend_pay_the_days_that_earned(
-    collections_of: Make,
-) -> None:
-    collections = of_days(collections_of, (2, 100), (3, 230), (4, 350), (5, 470), (6, 590))
-    late = paid_on(("A", 3, 100), ("B", 4, 220), ("C", 5, 350), ("D", 7, 1_060))
-    assert verdicts(collections, late) == [
-        (2, "settled", None),
-        (3, "settlement_short", None),
-        (4, "settled", None),
-        (5, "settled", "line 4"),
-        (6, "settled", "line 4"),
-    ]
-
-
-def test_a_payout_that_is_paid_again_under_a_new_batch_is_a_duplicate_and_no_fee_to_claim(
-    collections_of: Make,
-) -> None:
-    collections = of_days(collections_of, (2, 100), (3, 230))
-    for again in (("B", 2, 100), ("B", 3, 100), ("B", 4, 100)):
-        lines = [*paid_on(("A", 2, 100), ("C", 3, 230), again)]
-        found = [code for _, code, _ in verdicts(collections, lines)]
-        assert sorted(found) == ["settled", "settled", "settlement_duplicate"]
-
-
-def test_a_channel_may_be_paid_out_later_than_the_others(collections_of: Make) -> None:
-    collections = of_days(collections_of, (5, 100))
-    assert verdicts(collections, []) == [(5, "settlement_missing", None)]
-    later = {"settle_days_of": {"MPESA_TZ": 4}}
-    assert verdicts(collections, [], **later) == [(5, "settlement_pending", None)]
-    with pytest.raises(ValueError, match="settle_days_of MPESA_TZ is not negative"):
-        Tolerance(settle_days_of={"MPESA_TZ": -1})

@@ -70,6 +70,7 @@ _FEES: Final = (
 _MATCHING: Final = (
     "kusanya/reconcile/test_match_equals_a_plain_reference.py",
     "kusanya/reconcile/test_settlement_equals_a_plain_reference.py",
+    "kusanya/reconcile/test_settlement_payouts.py",
     "kusanya/reconcile/test_planted_months.py",
 )
 ROOMS: Final[dict[str, Room]] = {
