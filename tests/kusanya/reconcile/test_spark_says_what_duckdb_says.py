@@ -4,45 +4,47 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 import sys
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
 from typing import Any, Final
 
 import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from tests.kit.movements import movements_of
 from tests.kit.payments import polled
+from tests.kit.spark import spark_server
+from tests.kusanya.reconcile.both_engines import (
+    EMPTY_AS_WELL,
+    Month,
+    equal,
+    movements,
+    queried,
+    questions,
+)
 
 from kusanya.errors import ConfigurationError, FrameError
-from kusanya.reconcile.analysis import failures, fees
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import (
     CLOSED,
     COLLECTIONS,
     DELTA,
-    KEYS,
     LEDGER,
-    LINES,
     RECEIPTS,
     STATEMENT,
     DType,
     Schema,
 )
 from kusanya.reconcile.frames.duckdb_engine import DuckDbEngine
-from kusanya.reconcile.frames.engine import Dataset, Engine, query
+from kusanya.reconcile.frames.engine import Dataset, Engine
 from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.inputs import load
 from kusanya.reconcile.inputs.sample import faults as sample_faults
-from kusanya.reconcile.inputs.store import elsewhere, exported
+from kusanya.reconcile.inputs.store import elsewhere
 from kusanya.reconcile.matching import bank, ledger, operator, settlement
 from kusanya.reconcile.matching.legs import Leg
 from kusanya.store import Store
@@ -57,84 +59,13 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java runtime"),
 ]
 PAIR: Final = Schema("pair", {"name": DType.TEXT, "amount": DType.WHOLE})
-SERVER: Final = "org.apache.spark.sql.connect.service.SparkConnectServer"
-SETTINGS: Final = {
-    "spark.connect.grpc.binding.address": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    # Of a few thousand rows compiling takes longer than running.
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-Answer = Callable[[str], Any]
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start a real Spark with a Connect server on loopback, and return its address."""
-    folder = tmp_path_factory.mktemp("spark")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    home = Path(str(files("pyspark")))
-    options = {
-        **SETTINGS,
-        "spark.connect.grpc.binding.port": str(port),
-        "spark.local.dir": str(folder),
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-    }
-    command = [str(home / "bin" / "spark-submit"), "--master", "local[2]", "--class", SERVER]
-    command += ["--driver-java-options", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"]
-    command += [part for pair in options.items() for part in ("--conf", "=".join(pair))]
-    log = folder / "log"
-    environment = {
-        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_HOME": str(home),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
-    with (
-        log.open("wb") as kept,
-        subprocess.Popen(
-            command,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env=environment,
-            cwd=folder,
-        ) as server,
-    ):
-        assert server.stderr is not None
-        said = (line for line in server.stderr if kept.write(line))
-        if not any(b"Spark Connect server started" in line for line in said):
-            pytest.fail(log.read_text()[-2_000:])
-        # Whoever reads no more would stop the server when the pipe is full.
-        drain = Thread(target=deque, args=(server.stderr, 0))
-        drain.start()
-        try:
-            yield f"sc://127.0.0.1:{port}"
-        finally:
-            server.terminate()
-            server.wait()
-            drain.join()
-
-
-class Month(msgspec.Struct, frozen=True):
-    """A generated month, in this process and as files."""
-
-    made: sample_faults.Month
-    folder: Path
-
-    def collections(self, engine: str, *, rows: bool = True) -> Dataset:
-        """Return the collections for an engine, all or none."""
-        condition = "true" if rows else "false"
-        return Dataset((self.folder / "collections.parquet",), condition, engine)
-
-    def ledger(self, engine: str) -> Dataset:
-        """Return the books for an engine."""
-        return Dataset((self.folder / "ledger.parquet",), engine=engine)
+    """Start a real Spark, and return its address."""
+    with spark_server(tmp_path_factory.mktemp("spark")) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -183,96 +114,6 @@ def query_log() -> Iterator[QueryLog]:
         yield queries
 
 
-def equal(on_duckdb: Any, on_spark: Any) -> int:
-    """Compare two frames, or two results that hold some, and return how many rows they have."""
-    if isinstance(on_duckdb, Dataset):
-        assert isinstance(on_spark, Dataset)
-        first, second = (pq.read_table(list(one.paths)) for one in (on_duckdb, on_spark))
-        assert second.equals(first)
-        return int(first.num_rows)
-    if isinstance(on_duckdb, pd.DataFrame):
-        pd.testing.assert_frame_equal(on_spark, on_duckdb)
-        return len(on_duckdb)
-    parts = getattr(on_duckdb, "__struct_fields__", None)
-    if parts is None:
-        assert on_spark == on_duckdb
-        return 0
-    return sum(equal(getattr(on_duckdb, part), getattr(on_spark, part)) for part in parts)
-
-
-def queried(
-    engine: str,
-    name: str,
-    sources: Mapping[str, tuple[pd.DataFrame, Schema]],
-    schema: Schema,
-    values: Mapping[str, Any],
-) -> pd.DataFrame:
-    """Return what a query that is asked of frames alone says on an engine."""
-    with open_engine(Dataset((), engine=engine)) as opened:
-        for source, (frame, of) in sources.items():
-            opened.register(source, frame, of)
-        return opened.frame(query(name), schema, values)
-
-
-def questions(month: Month, *, rows: bool = True) -> dict[str, Answer]:
-    """Return everything that is asked of collections, as functions of the engine."""
-    made = month.made
-    span, lines = made.period, made.statement
-    own = fees.tariff(month.collections(""), period=span)
-    days = {"first": span.first, "last": span.last}
-
-    def of(engine: str) -> Dataset:
-        return month.collections(engine, rows=rows)
-
-    kept = made.collections if rows else made.collections.iloc[:0]
-    return {
-        "daily": lambda engine: fees.daily(of(engine), period=span, tariff=own),
-        "daily without a tariff": lambda engine: fees.daily(of(engine), period=span),
-        "tariff": lambda engine: fees.tariff(of(engine), period=span),
-        "expected": lambda engine: fees.expected(of(engine), period=span, tariff=own),
-        "exceptions": lambda engine: fees.exceptions(of(engine), period=span, tariff=own),
-        "unpriced": lambda engine: (
-            fees.priced(of(engine), period=span, tariff=own.iloc[:1]).unpriced
-        ),
-        "integrity": lambda engine: fees.integrity(of(engine), period=span),
-        "drifted": lambda engine: fees.drifted(of(engine), period=span),
-        "unpaid": lambda engine: fees.on_unpaid(of(engine), period=span, statement=lines),
-        "straddlers": lambda engine: fees.straddlers(of(engine), period=span),
-        "pareto": lambda engine: failures.pareto(of(engine), period=span),
-        "rates": lambda engine: failures.rates(of(engine), period=span, by="band"),
-        "rates by day": lambda engine: failures.rates(of(engine), period=span, by="day"),
-        "hours": lambda engine: failures.by_hour(of(engine), period=span),
-        "recovery": lambda engine: failures.recovery(of(engine), period=span),
-        "unmet": lambda engine: elsewhere.unmet(of(engine), made.ledger, period=span),
-        "whole": lambda engine: exported.whole(of(engine)),
-        "lines": lambda engine: queried(
-            engine,
-            "inputs/lines",
-            {"ledger": (made.ledger, LEDGER), "statement": (lines, STATEMENT)},
-            LINES,
-            days,
-        ),
-        "carried": lambda engine: queried(
-            engine,
-            "inputs/carried_collections",
-            {
-                "loaded": (kept, COLLECTIONS),
-                "outside": (made.collections.iloc[:0], COLLECTIONS),
-                "keys": (columns.frame(KEYS, made.collections[["id", "reference"]].iloc[:9]), KEYS),
-            },
-            COLLECTIONS,
-            {},
-        ),
-        "closed": lambda engine: queried(
-            engine, "close/closed", {"collections": (kept, COLLECTIONS)}, CLOSED, days
-        ),
-    }
-
-
-EMPTY_AS_WELL: Final = ("unpriced", "straddlers")
-"""What this month, in which the service charges one tariff, may say nothing of."""
-
-
 @pytest.mark.parametrize("rows", [True, False], ids=["a month", "no row"])
 def test_every_question_has_the_same_answer_on_both_engines(
     month: Month, address: str, query_log: QueryLog, rows: bool
@@ -291,7 +132,7 @@ def test_every_question_has_the_same_answer_on_both_engines(
         pytest.param("gross", False, 100_000, id="what is small here"),
     ],
 )
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("query_log")
 def test_the_books_match_alike(
     month: Month,
     address: str,
@@ -334,40 +175,6 @@ def test_the_statement_matches_alike(
         for engine in ("", address)
     )
     assert equal(first, second) > 20
-
-
-def movements(made: sample_faults.Month) -> pd.DataFrame:
-    """Return statements of an operator and a bank over the month, with faults of every kind."""
-    lines: list[dict[str, Any]] = []
-    won = made.collections.query("status == 'succeeded'").head(150)
-    for number, row in enumerate(columns.records(won)):
-        line = {
-            "reference": str(row.reference) if number % 3 else None,
-            "collection_id": row.id if number % 5 == 0 else None,
-            "receipt": f"T{number // 2 if number % 31 == 0 else number}",
-            "amount": int(row.amount) + (5 if number % 17 == 0 else 0),
-            "at": row.completed_at,
-            "channel": row.channel,
-            "balance": 1_000 * number,
-            "status": "failed" if number % 41 == 0 else "completed",
-        }
-        lines.append(line)
-        if number % 19 == 0:
-            lines.append({**line, "input": "again.csv"})
-        if number % 23 == 0:
-            lines.append({**line, "kind": "reversal", "amount": -line["amount"]})
-    bank = {"leg": "bank", "kind": "other", "channel": None, "input": "bank.csv"}
-    for number in range(12):
-        at, amount = won["completed_at"].iloc[number * 10], 1_000 + 7 * number
-        paid = {"kind": "payout", "amount": -amount, "at": at, "receipt": f"PO-{number:04}"}
-        lines += [paid, {"kind": "fee", "amount": -9, "at": at}]
-        if number % 3 == 0:
-            lines.append({**bank, "amount": amount, "at": at, "details": f"MM po/{number:04}"})
-        elif number % 3 == 1:
-            # Two payouts in one credit.
-            lines.append({**bank, "amount": 2 * amount + 7, "at": at})
-    lines.append({**bank, "amount": -30, "at": at, "kind": "charge"})
-    return movements_of(*lines)
 
 
 def test_statements_of_operators_and_banks_match_alike(
@@ -422,7 +229,7 @@ def test_what_changed_since_an_earlier_close_is_reported_alike(
     assert equal(first, second) > 100
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("query_log")
 def test_the_command_writes_the_same_pack_on_spark(
     address: str,
     tmp_path: Path,
