@@ -37,12 +37,9 @@ from kusanya_console.feed import FeedReader
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui.alarm_bell import AlarmBell
-from kusanya_console.ui.ascii import AsciiFilter
 from kusanya_console.ui.crash import crash_report
 from kusanya_console.ui.language import translate
-from kusanya_console.ui.stylesheet import ParsedOnce
 from kusanya_console.ui.terminal import lasting
-from kusanya_console.ui.theme import THEMES
 
 if TYPE_CHECKING:  # built by the caller
     from kusanya_console.actions.forensics import Forensics
@@ -151,12 +148,7 @@ class ConsoleApp(Preferences):
         self._leaving_until = float("-inf")
         self._typed: tuple[str, float] | None = None
         """The digits typed since Lookup was left, and when the last of them was."""
-        if ascii:
-            self._filters.append(AsciiFilter())
-        for theme in THEMES:
-            self.register_theme(theme)
-        self.theme = THEMES[0].name
-        self.stylesheet = ParsedOnce(variables=self.get_css_variables())
+        self._dress(ascii_only=ascii)
 
     def on_mount(self) -> None:
         """Open Live and begin to read."""

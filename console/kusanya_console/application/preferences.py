@@ -12,12 +12,22 @@ from kusanya_console.application.feed_runner import FeedRunner
 from kusanya_console.commands import wrong_keys
 from kusanya_console.ui import language
 from kusanya_console.ui.arrangement import Arrangements
+from kusanya_console.ui.ascii import AsciiFilter
 from kusanya_console.ui.language import translate
+from kusanya_console.ui.stylesheet import ParsedOnce
 from kusanya_console.ui.theme import THEMES, roles
 
 
 class Preferences(FeedRunner):
     """The part of the application that shows what config.toml or the palette says of its look."""
+
+    def _dress(self, *, ascii_only: bool) -> None:
+        if ascii_only:
+            self._filters.append(AsciiFilter())
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = THEMES[0].name
+        self.stylesheet = ParsedOnce(variables=self.get_css_variables())
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return what a theme of somebody else's leaves out."""

@@ -87,13 +87,6 @@ def in_a_browser(
         ascii_only=ascii_only,
     )
 
-    def announce(address: str) -> None:
-        if place.header:
-            say(f"The console, for people whom a proxy names in {place.header} (Ctrl-C ends it):")
-        else:
-            say("The console, read-only, for one browser on this machine (Ctrl-C ends it):")
-        say(f"  {address}")
-
     with Store.open(profile.store, clock=SystemClock(), read_only=True, create=False) as opened:
         door = door_of(place, profile, opened)
         try:
@@ -103,12 +96,20 @@ def in_a_browser(
                     host=place.host,
                     port=place.port,
                     door=door,
-                    say=announce,
+                    say=partial(_announce, place),
                     environ=os.environ,
                 )
             )
         except OSError as error:
             raise Refused(f"cannot listen on port {place.port}: {error.strerror}") from error
+
+
+def _announce(place: WebPlace, address: str) -> None:
+    if place.header:
+        say(f"The console, for people whom a proxy names in {place.header} (Ctrl-C ends it):")
+    else:
+        say("The console, read-only, for one browser on this machine (Ctrl-C ends it):")
+    say(f"  {address}")
 
 
 def _configured_role(profile: str, user: str) -> "Role | None":
