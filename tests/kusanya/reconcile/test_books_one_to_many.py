@@ -127,6 +127,27 @@ def test_a_second_payment_that_was_refunded_is_no_break_and_no_refund_to_make(
     assert effects(found)["refunded"] == 2_000
 
 
+def test_a_payment_that_is_booked_after_its_fee_and_the_fee_beside_it_is_booked_in_two_lines(
+    collections_of: Make,
+) -> None:
+    service = collections_of(
+        {**paid("R-1", 1_000), "fee": 18}, {**paid("R-2", 1_000, 6), "fee": 18}
+    )
+    found = match(
+        service,
+        {"reference": "R-1", "amount": 982},
+        {"reference": "R-1", "amount": 18},
+        {"reference": "R-2", "amount": 982},
+    )
+    assert codes(found) == {
+        1: "split_booking",
+        2: "split_booking",
+        "col_1": "split_booking",
+        3: "booked_net",
+    }
+    assert effects(found)["unexplained"] == 0
+
+
 def test_several_lines_of_one_payment_and_one_line_of_several_meet_by_exact_sums(
     collections_of: Make,
 ) -> None:

@@ -82,6 +82,7 @@ LEDGER: Final[dict[str, BreakRule]] = {
         "booked after the fee, paid in full",
         "Correct it to the gross amount.",
         "NOT {net_basis} AND fee_service <> 0 AND amount_ledger = amount_service - fee_service",
+        others_may_complete=True,
     ),
     "amount_mismatch": BreakRule(
         BREAK,
