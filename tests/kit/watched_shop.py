@@ -25,7 +25,8 @@ ROUND: Final = timedelta(seconds=ROUND_EVERY_S)
 def assert_no_phone(alarms: Iterable[Alarm]) -> None:
     """Hold that no alarm is named by a phone: its subject is kept and shown as it is."""
     for alarm in alarms:
-        for name in (alarm.subject, alarm.key, alarm.id, alarm.stage, alarm.header):
+        names = (alarm.subject, alarm.key, alarm.id, alarm.stage, alarm.header, str(alarm.filter))
+        for name in names:
             assert mask_text(name) == name, f"{alarm.code} is named by a phone"
 
 
