@@ -14,8 +14,8 @@ from kusanya_service.dashboard import web
 
 COMPARING: list[tuple[Callable[..., Any], set[str]]] = [
     (Secret.__eq__, {"_value"}),
-    (signature.check, {"expected", "given"}),
-    (signature._good_at_once, {"expected", "given"}),
+    (signature.check, {"expected", "signature"}),
+    (signature._good_at_once, {"expected", "signature"}),
     (web._require_token, {"expected", "value"}),
 ]
 
