@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import settings
@@ -58,6 +58,15 @@ def _write_into_memory() -> None:
         tempfile.tempdir = None  # it is asked for anew
 
 
+_TESTS: Final = Path(__file__).parent
+_LONG: Final = (
+    *("simulation", "proofs", "notebooks", "packaging", "kusanya/reconcile", "kusanya/intents"),
+    *("kusanya/store", "kusanya/alarms", "console/test_demo"),
+)
+"""Where a file of few tests takes long: these are handed out first, so that at the end no process
+has such a file left while the others have nothing."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what belongs to a longer tier than the one asked for."""
     reached = _TIERS[: _TIERS.index(config.getoption("--tier")) + 1]
@@ -66,6 +75,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = [item for item in items if item not in dropped]
+    items.sort(key=lambda item: not _takes_long(item.path))
+
+
+def _takes_long(path: Path) -> bool:
+    return path.relative_to(_TESTS).as_posix().startswith(_LONG)
 
 
 def pytest_collection_finish() -> None:
