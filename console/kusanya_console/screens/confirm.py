@@ -4,6 +4,7 @@ The record was fixed when the dialog opened. Focus begins on Cancel; in LIVE MOD
 is typed before anything can be sent, and so is the word or the count of an act that names one.
 """
 
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from textual import events
@@ -114,13 +115,17 @@ class ConfirmScreen(ModalScreen[bool]):
 class LineScreen(ModalScreen[R], Generic[R]):
     """One line of text about a record; left without one it returns None.
 
-    `known` is what a person must read before they write, such as who looks after it already.
+    `known` is what a person must read before they write, such as who looks after it already; `keep`
+    makes of the line what is returned.
     """
 
     BINDINGS = [("escape", "dismiss", "Cancel.")]  # noqa: RUF012 - Textual reads it
 
-    def __init__(self, about: Run, text: str = "", *, known: str = "") -> None:
+    def __init__(
+        self, about: Run, text: str = "", *, keep: Callable[[str], R], known: str = ""
+    ) -> None:
         super().__init__()
+        self._keep = keep
         self._about = about
         self._text = text
         self._known = known
@@ -150,30 +155,21 @@ class LineScreen(ModalScreen[R], Generic[R]):
         """Keep what was written."""
         message.stop()
         text = self.query_one("#note", Box).meant.strip()
-        self.dismiss(self.written(text) if text else None)
-
-    def written(self, text: str) -> R:
-        """Return what a person has written, as it is kept."""
-        raise NotImplementedError
+        self.dismiss(self._keep(text) if text else None)
 
 
 class NoteScreen(LineScreen[Note]):
     """A note on a payment or an intent, or on what somebody looks after."""
 
     def __init__(self, about: Run, draft: Note | None = None, *, known: str = "") -> None:
-        super().__init__(about, "" if draft is None else draft.text, known=known)
-
-    def written(self, text: str) -> Note:
-        """Return the note."""
-        return Note(text)
+        super().__init__(about, "" if draft is None else draft.text, keep=Note, known=known)
 
 
 class ViewNameScreen(LineScreen[str]):
     """The name under which a filter is saved for everybody; None where none is saved."""
 
-    def written(self, text: str) -> str:
-        """Return the name."""
-        return text
+    def __init__(self, about: Run) -> None:
+        super().__init__(about, keep=str)
 
     def _lines(self, width: int) -> list[Line]:
         how = (

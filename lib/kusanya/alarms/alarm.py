@@ -136,7 +136,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     code: str
     rank: int
-    """Its place among all rules, by tens: what has the smallest is told first."""
+    """Its place among all rules, by tens: what has the smallest is reported first."""
     severity: Severity
     """The most that it presses; one alarm may press less."""
     condition: str

@@ -23,7 +23,7 @@ class Note(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """Return what a reader is told of it; a person's own words."""
+        """Return what a reader sees of it; a person's own words."""
         return self.text
 
     @property
