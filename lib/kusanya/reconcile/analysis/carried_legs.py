@@ -292,7 +292,8 @@ class _Offsets:
         if self._books is None or was["reference"] is None:
             return False
         lines = self._books
-        mine = lines["kind"].isin(_OUT) & (lines["currency"] == was["currency"])
+        mine = lines["kind"].isin(_OUT) & (lines["status"] == "paid")
+        mine &= lines["currency"] == was["currency"]
         mine &= lines["reference"].str.strip().str.lower() == _key(was["reference"])
         return bool((lines.loc[mine.fillna(value=False), "amount"].abs() == was["amount"]).any())
 
@@ -302,10 +303,10 @@ def _named(line: Any, was: Item) -> bool:
     names = {_key(was["subject"]), _key(was["reference"])} - {None}
     if _key(line.reference) in names or _key(line.receipt) in names:
         return True
-    if not is_missing(was["collection_id"]) and line.collection_id == was["collection_id"]:
+    collection = _key(line.collection_id)
+    if collection is not None and collection == _key(was["collection_id"]):
         return True
-    words = set(_WORDS.findall(_key(line.details) or ""))
-    return line.leg == BANK and bool(names & words)
+    return not names.isdisjoint(_WORDS.findall(_key(line.details) or ""))
 
 
 def _clear_reversals(was: list[Item], now: dict[str, Item | None]) -> None:
