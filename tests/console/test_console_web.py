@@ -242,6 +242,65 @@ async def test_there_is_a_bound_on_consoles_at_once(path: Path) -> None:
             await socket.close()
 
 
+NO_UPGRADES: dict[str, dict[str, str]] = {
+    "no upgrade at all": {},
+    "an upgrade to something else": {"Connection": "Upgrade", "Upgrade": "h2c"},
+    "no key": {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"},
+    "a key that is none": {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "short",
+    },
+    "a version that nobody speaks": {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "99",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    },
+}
+
+
+@pytest.mark.parametrize("broken", NO_UPGRADES)
+async def test_a_broken_handshake_takes_no_place(path: Path, broken: str) -> None:
+    async with serving(path) as (console, visitor):
+        assert await status(visitor, console.address) == 200
+        headers = {"Origin": console.origin} | NO_UPGRADES[broken]
+        for _ in range(CONSOLES_MAX + 1):
+            assert await status(visitor, f"{console.origin}/ws", headers=headers) == 400
+        async with visitor.ws_connect(f"{console.origin}/ws", origin=console.origin) as socket:
+            assert await read_until(socket, bool)
+
+
+async def test_a_visitor_who_is_cut_off_at_once_frees_the_place(path: Path) -> None:
+    async with serving(path) as (console, visitor):
+        assert await status(visitor, console.address) == 200
+        [cookie] = [f"{one.key}={one.value}" for one in visitor.cookie_jar]
+        headers = {
+            "Host": f"{console.host}:{console.port}",
+            "Origin": console.origin,
+            "Cookie": cookie,
+            **NO_UPGRADES["a version that nobody speaks"],
+            "Sec-WebSocket-Version": "13",
+        }
+        request = "GET /ws HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in headers.items())
+        for end in ("", "\r\n"):  # half a handshake, and a whole one
+            for _ in range(CONSOLES_MAX):
+                _, writer = await asyncio.open_connection(console.host, console.port)
+                writer.write((request + end).encode())
+                await writer.drain()
+                writer.transport.abort()
+        async with await connected(visitor, console) as socket:
+            assert await read_until(socket, bool)
+
+
+async def test_a_look_at_the_head_of_the_page_spends_no_token(path: Path) -> None:
+    async with serving(path) as (console, visitor):
+        async with visitor.head(console.address) as answer:
+            assert answer.status == 403
+        assert await status(visitor, console.address) == 200
+
+
 def test_only_named_variables_reach_a_console() -> None:
     given = environment(settings_for("kusanya.db"), SURROUNDINGS, width=80, height=24)
     assert set(given) == {
@@ -322,6 +381,19 @@ async def test_the_end_of_the_command_is_the_end_of_every_process(
         if server.returncode is None:
             server.kill()
             await server.wait()
+
+
+async def connected(
+    visitor: aiohttp.ClientSession, console: WebConsole
+) -> aiohttp.ClientWebSocketResponse:
+    """Return a socket as soon as there is a place for it."""
+    for _ in range(400):
+        try:
+            return await visitor.ws_connect(f"{console.origin}/ws", origin=console.origin)
+        except aiohttp.WSServerHandshakeError as refused:
+            assert refused.status == 503
+            await asyncio.sleep(0.05)
+    pytest.fail("no place came free within 20 s")
 
 
 async def until(true: Callable[[], bool]) -> None:

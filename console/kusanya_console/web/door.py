@@ -91,7 +91,9 @@ class TokenDoor:
         """Return the one visitor; raises NotAdmitted for everybody else."""
         if request.headers.getall("Host", []) != [f"{self._host}:{self.port}"]:
             raise NotAdmitted("This console answers only to its own address.")
-        fresh = request.path == "/" and self._spend(request.query.get("token"))
+        # A preview or a link checker asks by HEAD: only a page that is shown spends the token.
+        opens = request.method == "GET" and request.path == "/"
+        fresh = opens and self._spend(request.query.get("token"))
         if not fresh and not self._knows(request):
             raise NotAdmitted("Open the address that kusanya printed; its token works once.")
         kept = (self._cookie, self._visitor) if fresh and self._visitor is not None else None

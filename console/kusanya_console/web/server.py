@@ -10,6 +10,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -158,18 +159,25 @@ class WebConsole(Server):
             if count >= most:
                 return _refused(f"{most} consoles are open already; close one.", status=503)
         socket = web.WebSocketResponse(heartbeat=15, max_msg_size=_MESSAGE_MAX)
-        self._sockets[socket] = asyncio.current_task()
         settings = msgspec.structs.replace(self._settings, user=visitor.name, role=visitor.role)
         console = ConsoleService(
             settings, self._environ, socket=socket, downloads=self.download_manager
         )
-        self._consoles[console] = visitor.name
-        role = asyncio.create_task(self._end_with_role(visitor, console))
         who = {"user": visitor.name, "role": visitor.role or "none", "peer": request.remote}
-        try:
+        async with AsyncExitStack() as leaving:
+            # Whatever is refused or fails from here on, both places are free again.
+            self._sockets[socket] = asyncio.current_task()
+            leaving.callback(self._sockets.pop, socket)
+            self._consoles[console] = visitor.name
+            leaving.callback(self._consoles.pop, console)
             await socket.prepare(request)
+            leaving.push_async_callback(socket.close)
             if visitor.name:
                 _log.info("console opened", extra=who)
+                leaving.callback(_log.info, "console closed", extra=who)
+            leaving.push_async_callback(console.stop)
+            role = asyncio.create_task(self._end_with_role(visitor, console))
+            leaving.callback(role.cancel)
             await console.start(
                 to_int(request.query.get("width", ""), 80),
                 to_int(request.query.get("height", ""), 24),
@@ -179,14 +187,6 @@ class WebConsole(Server):
                     message.data, console, socket
                 ):
                     break
-        finally:
-            role.cancel()
-            await console.stop()
-            del self._consoles[console]
-            await socket.close()
-            del self._sockets[socket]
-            if visitor.name:
-                _log.info("console closed", extra=who)
         return socket
 
     async def _end_with_role(self, visitor: Visitor, console: ConsoleService) -> None:
