@@ -75,6 +75,29 @@ async def test_a_pasted_message_shows_its_payment_and_one_key_keeps_the_receipt(
 FAILED: dict[str, Any] = {"status": "failed", "failure_code": "insufficient_funds"}
 
 
+async def test_a_receipt_is_kept_with_an_unpaid_payment_only_once_a_person_has_read_that_it_claims(
+    opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock
+) -> None:
+    at = clock.now() - timedelta(minutes=9)
+    seed.life(3, at=at, completed_at=at + timedelta(seconds=17), **FAILED)
+    text = customers_message(seed.store)
+    [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
+    actions = StoreActions(seed.store, actor="desk", clock=clock, profile="main")
+    async with opened("3", actions=actions) as (app, pilot):
+        app.screen.post_message(events.Paste(text))
+        await at_rest(pilot)
+        await pilot.press("K")
+        await at_rest(pilot)
+        assert "the receipt is only a claim" in flat(app)
+        await pilot.press("escape")
+        await at_rest(pilot)
+        assert seed.store.receipts.of(row.id, Mode.LIVE) == ()
+        await pilot.press("K", *"live", "enter")
+        await at_rest(pilot)
+        assert "kept receipt" in flat(app)
+    assert len(seed.store.receipts.of(row.id, Mode.LIVE)) == 1
+
+
 async def test_what_a_pasted_message_claims_is_said_wherever_the_payment_is_opened(
     opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock
 ) -> None:

@@ -391,7 +391,8 @@ async def connected(
         try:
             return await visitor.ws_connect(f"{console.origin}/ws", origin=console.origin)
         except aiohttp.WSServerHandshakeError as refused:
-            assert refused.status == 503
+            if refused.status != 503:
+                raise
             await asyncio.sleep(0.05)
     pytest.fail("no place came free within 20 s")
 

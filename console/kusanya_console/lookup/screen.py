@@ -41,12 +41,11 @@ from kusanya_console.lookup.matches import (
 )
 from kusanya_console.lookup.message_lines import message_lines, no_payment_lines
 from kusanya_console.lookup.words import fetch_failed, hint, nothing
+from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui.excerpt import ListExcerpt
-from kusanya_console.ui.format import (
-    Line,
-)
+from kusanya_console.ui.format import Line, cell
 from kusanya_console.ui.language import translate
-from kusanya_console.ui.vocabulary import ACCENT
+from kusanya_console.ui.vocabulary import ACCENT, STRONG, WARN
 from kusanya_console.widgets.box import Box, PasteBox
 from kusanya_console.widgets.record_table import RecordTable
 from kusanya_console.widgets.sheet import PartSheet, Sheet
@@ -344,9 +343,24 @@ class LookupScreen(TableScreen[LookupRecord]):
         elif actions is None:
             self.say(self.context.action_disabled_reason)
         else:
-            self.post_message(
-                ActionRequested("keeping the receipt", lambda: actions.keep_receipts(kept, mode))
+            run = ActionRequested("keeping the receipt", lambda: actions.keep_receipts(kept, mode))
+            claim = next((each for each in kept if each.claims_unpaid), None)
+            if claim is None or claim.row is None:
+                self.post_message(run)
+                return
+            facts = (
+                ("reference", cell(claim.row.reference, STRONG, limit=60)),
+                ("status", cell(claim.row.status, WARN, limit=40)),
+                ("receipt", cell(claim.confirmation.receipt or "", STRONG, limit=40)),
             )
+            warning = "The service does not call this paid: the receipt is only a claim."
+            dialog = ConfirmScreen("Keep the receipt", facts, mode=mode, warning=warning)
+
+            def keep(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
+                if confirmed:
+                    self.post_message(run)
+
+            self.app.push_screen(dialog, keep)
 
     def exact(self) -> Callable[[], tuple[str, str]] | None:
         """Return the JSON of the collection, or the body of the creation, phones masked."""

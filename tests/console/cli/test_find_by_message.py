@@ -47,6 +47,7 @@ def test_a_pasted_message_finds_its_payment_and_its_receipt_is_kept_once_asked(
     code, out, _ = kusanya("find", _message(seed), "--keep-receipt", "--json")
     (said,) = json.loads(out)["messages"]
     assert (code, said["collection_id"], said["doubtful"]) == (0, row.id, False)
+    assert "is known: this payment." in said["sentence"], "what is kept is not asked for again"
     (fact,) = seed.store.receipts.of(row.id, Mode.LIVE)
     assert fact.receipt == said["receipt"]
     assert seed.store.audit.page(limit=1).rows[0].act == "record_receipt"
@@ -80,8 +81,11 @@ def test_a_kept_receipt_is_read_by_whoever_finds_or_shows_the_payment_later(
     at = NOW - timedelta(minutes=9)
     fate: dict[str, Any] = {"status": "failed", "failure_code": "insufficient_funds"}
     seed.life(3, at=at, completed_at=at + timedelta(seconds=17), **fate)
-    assert kusanya("find", _message(seed), "--keep-receipt")[0] == 0
     [row] = seed.store.collections.by_reference(Mode.LIVE, "INV-482003")
+    code, _, err = kusanya("find", _message(seed), "--keep-receipt")
+    assert (code, "the receipt is only a claim" in err) == (1, True)
+    assert seed.store.receipts.of(row.id, Mode.LIVE) == ()
+    assert kusanya("find", _message(seed), "--keep-receipt", "--as-claim")[0] == 0
     for asked in (("find", "INV-482003"), ("show", row.id)):
         out = kusanya(*asked)[1]
         assert "claims that this was paid, the service says failed: ask the service first." in out

@@ -69,11 +69,57 @@ def test_a_reference_whose_payment_has_another_amount_chooses_none(store: Store)
     )
 
 
-def test_a_reference_that_we_do_not_know_changes_nothing(store: Store) -> None:
+def test_a_reference_that_we_do_not_know_is_shown_beside_the_payment_that_fits(
+    store: Store,
+) -> None:
     store.record(by_event(1, PAID, amount=5_000, reference="INV-000001"))
     (said,) = asked(store, TEXTS[0]).messages
     assert said.row is not None
-    assert said.sentence == "Amount, channel and time fit this payment alone."
+    assert said.sentence == (
+        "Amount, channel and time fit this payment alone. "
+        "It names INV-000272, this payment is INV-000001: compare them."
+    )
+
+
+def test_a_reference_that_was_added_to_another_persons_message_chooses_nothing(
+    store: Store,
+) -> None:
+    """A customer adds the reference of a failed order of their own to the message of a payer."""
+    store.record(by_event(1, PAID, amount=5_000, reference="INV-000001"))
+    store.record(
+        by_event(
+            272, PAID - timedelta(minutes=2), amount=5_000, reference="INV-000272",
+            status="failed", failure_code="insufficient_funds",
+        )
+    )  # fmt: skip
+    (said,) = asked(store, TEXTS[0]).messages
+    assert (said.row, said.keeps_receipt, said.is_doubtful) == (None, False, True)
+    assert {row.reference for row in said.rows} == {"INV-000001", "INV-000272"}
+    assert said.sentence.startswith(
+        "It names INV-000272, which we know as failed, but INV-000001 is paid and fits"
+    )
+
+
+@pytest.mark.parametrize("text", [TEXTS[0].replace(" for account INV-000272", ""), TEXTS[0]])
+def test_a_receipt_kept_with_an_unpaid_payment_never_hides_the_paid_one(
+    store: Store, text: str
+) -> None:
+    store.record(
+        by_event(
+            272, PAID - timedelta(minutes=2), amount=5_000, reference="INV-000272",
+            status="failed", failure_code="insufficient_funds",
+        )
+    )  # fmt: skip
+    store.receipts.record(
+        "col_272", Mode.LIVE, "DFL7C2KPQ8", source="message of M-Pesa", actor="asha"
+    )
+    store.record(by_event(1, PAID, amount=5_000, reference="INV-000001"))
+    (said,) = asked(store, text).messages
+    assert said.row is not None
+    assert said.row.reference == "INV-000001"
+    assert {row.reference for row in said.rows} == {"INV-000001", "INV-000272"}
+    assert said.sentence.startswith("Receipt DFL7C2KPQ8 is claimed for INV-000272 too")
+    assert (said.is_doubtful, said.keeps_receipt) == (True, True)
 
 
 def test_a_forged_message_leads_to_the_payment_that_it_names_and_keeps_nothing(

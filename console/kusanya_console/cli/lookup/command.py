@@ -51,6 +51,10 @@ def find(
         bool,
         typer.Option("--keep-receipt", help="Record the message's receipt with its one payment."),
     ] = False,
+    as_claim: Annotated[
+        bool,
+        typer.Option("--as-claim", help="Keep it too where the service does not call it paid."),
+    ] = False,
     profile: ProfileName = None,
     store: StoreUrl = None,
     as_json: AsJson = False,
@@ -71,11 +75,16 @@ def find(
     with _open_or_hint(chosen.store, read_only=not keep_receipt) as opened:
 
         def ask(asked: str) -> LookupReport:
-            found = lookup.find(
-                opened, asked, mode=chosen.mode, now=present, day=day_start, payees=chosen.payees
-            )
+            def look() -> "LookupResult":
+                return lookup.find(
+                    opened, asked, mode=chosen.mode, now=present, day=day_start,
+                    payees=chosen.payees,
+                )  # fmt: skip
+
+            found = look()
             if keep_receipt:
-                _keep_receipts(opened, found, chosen.mode)
+                _keep_receipts(opened, found, chosen.mode, as_claim=as_claim)
+                found = look()
             said = {"mode": chosen.mode.value} | documents.found_json(opened, found, present)
             lines = tuple(words.found_lines(opened, found, present))
             why = ""
@@ -224,10 +233,16 @@ def verify(
         stop(FAILED)
 
 
-def _keep_receipts(store: "Store", found: "LookupResult", mode: "Mode") -> None:
+def _keep_receipts(store: "Store", found: "LookupResult", mode: "Mode", *, as_claim: bool) -> None:
     kept = [message for message in found.messages if message.keeps_receipt]
     if not kept:
         raise Refused("no receipt was kept: no message here fits one payment alone")
+    unpaid = next((message.row for message in kept if message.claims_unpaid), None)
+    if unpaid is not None and not as_claim:
+        raise Refused(
+            f"no receipt was kept: the service calls this payment {safe(unpaid.status, 40)}, so "
+            "the receipt is only a claim. Ask the service first; --as-claim keeps it all the same"
+        )
     for message in kept:
         if message.row is not None and message.confirmation.receipt is not None:
             store.receipts.record(

@@ -13,19 +13,27 @@ import msgspec
 from kusanya.business_day import EAT
 from kusanya.channels import channel_label
 from kusanya.confirmations import Confirmation, Direction, MessageReading
-from kusanya.lookup.search.by_named_reference import having, known_elsewhere, misfit
-from kusanya.lookup.search.fitting import ended_at, is_late, ordered, several
+from kusanya.lookup.search.by_named_reference import having, known_elsewhere, misfit, other_name
+from kusanya.lookup.search.fitting import (
+    FITS,
+    ended_at,
+    ends_near,
+    fits,
+    is_late,
+    is_paid,
+    ordered,
+    several,
+)
+from kusanya.privacy import mask_text
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow, IntentRow
 from kusanya.text import safe
-from kusanya.wire import Mode, Status
+from kusanya.wire import Mode
 
 _ASKED_BEFORE: Final = timedelta(minutes=30)
 """Longest time between asking a customer and the operator's message."""
 _EARLY: Final = timedelta(minutes=2)
 """Clocks of operator and service may differ by so much."""
-_FITS: Final = timedelta(minutes=5)
-"""How far the end of a payment and its message lie apart at most."""
 _DIFFERS: Final = timedelta(hours=1)
 """A message of a known receipt may be so far from its payment: networks write some late."""
 _DAYS_AROUND: Final = timedelta(days=3)
@@ -62,6 +70,11 @@ class MessageMatch(msgspec.Struct, frozen=True, kw_only=True):
     """True where the message contradicts itself or what we know: it may be forged."""
     keeps_receipt: bool = False
     """True where the receipt may be recorded with the one payment, because it is not yet."""
+
+    @property
+    def claims_unpaid(self) -> bool:
+        """Return whether its receipt would be kept with a payment that the service calls unpaid."""
+        return self.keeps_receipt and self.row is not None and not is_paid(self.row)
 
     @property
     def summary(self) -> str:
@@ -161,13 +174,9 @@ def _by_receipt(
             f"{wrong[0].currency} {wrong[0].amount:,}.",
             is_doubtful=True,
         )
-    if len(rows) > 1:
-        return MessageMatch(
-            confirmation=said,
-            rows=rows,
-            sentence=f"Receipt {said.receipt} is known on {len(rows)} payments: compare them.",
-            is_doubtful=True,
-        )
+    claimed = _with_paid(store, said, rows, mode)
+    if len(claimed) > 1:
+        return _of_several(said, claimed, known=rows)
     altered = _differs(said, rows[0], payees)
     if altered:
         return MessageMatch(
@@ -181,7 +190,48 @@ def _by_receipt(
         confirmation=said,
         row=rows[0],
         rows=rows,
-        sentence=f"Receipt {said.receipt} is known: this payment.{_whose(said, payees)}",
+        sentence=f"Receipt {said.receipt} is known: this payment."
+        f"{other_name(said, rows[0])}{_whose(said, payees)}",
+    )
+
+
+def _with_paid(
+    store: Store, said: Confirmation, known: tuple[CollectionRow, ...], mode: Mode
+) -> tuple[CollectionRow, ...]:
+    """Return the payments that a receipt is kept with, after the paid ones that fit better.
+
+    Whoever kept it may have been given another person's message: a receipt on a payment that the
+    service does not call paid is a claim, and what is paid and fits stands above it.
+    """
+    if said.amount is None or said.at is None or any(is_paid(row) for row in known):
+        return known
+    begin, end = said.at - _ASKED_BEFORE, said.at + said.precision + _EARLY
+    same = _rows(store, mode, begin, end, amount=said.amount, limit=_COMPARED)
+    paid = [row for row in same if is_paid(row) and fits(said, row, said.at)]
+    return (*ordered(paid, said.at, said.precision)[:_BOUND], *known)
+
+
+def _of_several(
+    said: Confirmation, rows: tuple[CollectionRow, ...], *, known: tuple[CollectionRow, ...]
+) -> MessageMatch:
+    """Return what a receipt says that several payments claim; one of them alone may be paid."""
+    paid = [row for row in rows if is_paid(row)]
+    if len(paid) != 1:
+        return MessageMatch(
+            confirmation=said,
+            rows=rows,
+            sentence=f"Receipt {said.receipt} is known on {len(rows)} payments: compare them.",
+            is_doubtful=True,
+        )
+    other = next(row for row in rows if row is not paid[0])
+    return MessageMatch(
+        confirmation=said,
+        row=paid[0],
+        rows=rows,
+        sentence=f"Receipt {said.receipt} is claimed for {_name(other)} too, which we know as "
+        f"{other.status}; {_name(paid[0])} is paid. Compare reference and phone.",
+        is_doubtful=True,
+        keeps_receipt=paid[0] not in known,
     )
 
 
@@ -211,6 +261,9 @@ def _by_amount_and_time(
     )
     creations = tuple(opened)
     named, created = having(said, ours), having(said, creations)
+    paid = [row for row in near if is_paid(row) and fits(said, row, at)]
+    if named and paid and not any(is_paid(row) for row in named):
+        return _named_unpaid(said, named[0], paid)
     elsewhere = () if named or created else known_elsewhere(store, said, mode)
     if elsewhere:
         fitting = {row.id: row for row in (*chosen, *elsewhere)}
@@ -243,11 +296,25 @@ def _by_amount_and_time(
     return MessageMatch(confirmation=said, sentence=sentence)
 
 
+def _named_unpaid(
+    said: Confirmation, named: CollectionRow, paid: Sequence[CollectionRow]
+) -> MessageMatch:
+    """Return both: a reference is easily added to another person's message."""
+    return MessageMatch(
+        confirmation=said,
+        rows=(*paid[:_BOUND], named),
+        sentence=f"It names {_name(named)}, which we know as {named.status}, but "
+        f"{_name(paid[0])} is paid and fits in amount, channel and time: the reference may have "
+        "been added. None is chosen. Ask the service before anything else.",
+        is_doubtful=True,
+    )
+
+
 def _nearest(
     ours: Sequence[CollectionRow], at: datetime, precision: timedelta
 ) -> Sequence[CollectionRow]:
-    near = [row for row in ours if _ends_near(row, at, precision)]
-    if near and not any(row.status == Status.SUCCEEDED for row in near):
+    near = [row for row in ours if ends_near(row, at, precision)]
+    if near and not any(is_paid(row) for row in near):
         # What is open may be the one that was paid; a failed one beside it must not hide it.
         near += [row for row in ours if row.final_seen_at is None and row not in near]
     return near or ours
@@ -268,8 +335,8 @@ def _one(
     is_named = bool(having(said, [row]))
     if is_late(row, at, said.precision) and not is_named:
         return MessageMatch(confirmation=said, rows=(row,), sentence=_LATE)
-    sentence = _FIT_WITH_REFERENCE if is_named else _FIT
-    if row.status != Status.SUCCEEDED:
+    sentence = _FIT_WITH_REFERENCE if is_named else f"{_FIT}{other_name(said, row)}"
+    if not is_paid(row):
         sentence = (
             f"{sentence} The message says paid and we know it as {row.status}: "
             "ask the service before anything else."
@@ -302,7 +369,7 @@ def _other_time(store: Store, mode: Mode, amount: int, at: datetime) -> str | No
 
 
 def _other_amount(store: Store, mode: Mode, said: Confirmation, at: datetime) -> str | None:
-    others = _rows(store, mode, at - _FITS, at + _FITS, channel=said.channel)
+    others = _rows(store, mode, at - FITS, at + FITS, channel=said.channel)
     if not 0 < len(others) <= _FEW:
         return None
     amounts = " or ".join(sorted({f"TZS {row.amount:,}" for row in others}))
@@ -337,9 +404,8 @@ def _rows(
     return store.collections.page(mode, where=where, limit=limit).rows
 
 
-def _ends_near(row: CollectionRow, at: datetime, precision: timedelta) -> bool:
-    ended = row.completed_at or row.final_seen_at
-    return ended is not None and abs(ended - at) <= _FITS + precision
+def _name(row: CollectionRow) -> str:
+    return safe(mask_text(row.reference), 60)
 
 
 def _format(at: datetime) -> str:

@@ -30,6 +30,14 @@ def known_elsewhere(store: Store, said: Confirmation, mode: Mode) -> tuple[Colle
     )
 
 
+def other_name(said: Confirmation, row: CollectionRow) -> str:
+    """Return a sentence to add where the message names another reference than a payment has."""
+    if not said.reference or said.reference.casefold() == row.reference.casefold():
+        return ""
+    named, ours = safe(mask_text(said.reference), 60), safe(mask_text(row.reference), 60)
+    return f" It names {named}, this payment is {ours}: compare them."
+
+
 def misfit(said: Confirmation, row: CollectionRow) -> str:
     """Return the sentence about a reference whose payment is not the one of the message."""
     name, asked = safe(mask_text(said.reference), 60), f"{row.amount:,}"

@@ -4,12 +4,33 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from kusanya.confirmations import Confirmation
 from kusanya.store.records import CollectionRow
 from kusanya.wire import Status
 
 _ASK_FIRST: Final = (
     "Before a new request to any that is not paid here, ask the service: the message says paid."
 )
+
+
+FITS: Final = timedelta(minutes=5)
+"""How far the end of a payment and its message lie apart at most."""
+
+
+def is_paid(row: CollectionRow) -> bool:
+    """Return whether the service calls a payment paid."""
+    return row.status == Status.SUCCEEDED
+
+
+def fits(said: Confirmation, row: CollectionRow, at: datetime) -> bool:
+    """Return whether a payment's channel and end fit a message of `at`."""
+    return said.channel in {None, row.channel} and ends_near(row, at, said.precision)
+
+
+def ends_near(row: CollectionRow, at: datetime, precision: timedelta) -> bool:
+    """Return whether a payment has ended, and about the time of its message."""
+    ended = row.completed_at or row.final_seen_at
+    return ended is not None and abs(ended - at) <= FITS + precision
 
 
 def is_late(row: CollectionRow, at: datetime, precision: timedelta) -> bool:
@@ -27,7 +48,7 @@ def ordered(
 
 
 def _rank(row: CollectionRow) -> int:
-    if row.status == Status.SUCCEEDED:
+    if is_paid(row):
         return 0
     return 1 if row.final_seen_at is None else 2
 
@@ -40,6 +61,6 @@ def ended_at(row: CollectionRow) -> datetime:
 def several(chosen: Sequence[CollectionRow], count: int) -> str:
     """Return the sentence about `count` payments and creations that fit."""
     said = f"{count} payments fit amount and time. Ask for the reference or the phone."
-    if all(row.status == Status.SUCCEEDED for row in chosen):
+    if all(is_paid(row) for row in chosen):
         return said
     return f"{said} {_ASK_FIRST}"
