@@ -103,7 +103,10 @@ def test_the_examples_of_receiving_make_a_receiver(
         assert callable(names["application"])
 
 
-def test_the_example_of_shipping_ships_what_is_paid_in_live_mode(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("mode", "paid"), [(Mode.LIVE, "INV-1"), (Mode.TEST, "INV-3")])
+def test_the_example_of_shipping_ships_what_is_paid_in_the_shops_mode(
+    tmp_path: Path, mode: Mode, paid: str
+) -> None:
     names: dict[str, Any] = {}
     exec(example("def ship_what_is_paid"), names)  # noqa: S102 - our own text
     shipped: list[str] = []
@@ -111,9 +114,9 @@ def test_the_example_of_shipping_ships_what_is_paid_in_live_mode(tmp_path: Path)
         store.record(polled("col_1", Status.SUCCEEDED, "INV-1", Mode.LIVE))
         store.record(polled("col_2", Status.CREATED, "INV-2", Mode.LIVE))
         store.record(polled("col_3", Status.SUCCEEDED, "INV-3", Mode.TEST))
-        reached = names["ship_what_is_paid"](store, 0, shipped.append)
-        assert shipped == ["INV-1"]
-        assert names["ship_what_is_paid"](store, reached, pytest.fail) == reached
+        reached = names["ship_what_is_paid"](store, mode, 0, shipped.append)
+        assert shipped == [paid]
+        assert names["ship_what_is_paid"](store, mode, reached, pytest.fail) == reached
 
 
 def polled(identifier: str, status: Status, reference: str, mode: Mode) -> Observation:

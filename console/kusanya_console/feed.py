@@ -150,6 +150,8 @@ class FeedReader:
         last = self._last
         changes: list[Change] = []
         recent: Sequence[CollectionRow] = ()
+        if last is not None and last.seq > self._store.feed.head():
+            last = None  # the store was restored to an earlier day: everything is read anew
         if last is None:
             seq, behind = self._store.feed.head(), timedelta()
             recent = self._store.collections.page(self._mode, limit=_TREND_ROWS).rows

@@ -225,6 +225,10 @@ class StoreError(KusanyaError):
     """The store could not do what was asked."""
 
 
+class PlaceAhead(StoreError):  # noqa: N818 - reads as the condition it states
+    """A reader's place lies ahead of the change feed: of another store, or of before a restore."""
+
+
 class StoreUnavailable(StoreError):  # noqa: N818 - reads as the condition it states
     """The store cannot be opened, read or written at present; nothing was acknowledged."""
 

@@ -139,6 +139,11 @@ class Collection(_Resource, frozen=True, kw_only=True, dict=True, omit_defaults=
         """Return whether the status is one that never changes."""
         return self.status in FINAL
 
+    @property
+    def is_paid(self) -> bool:
+        """Return whether the customer has paid."""
+        return self.status == Status.SUCCEEDED
+
     def __repr__(self) -> str:
         return (
             f"Collection(id={self.id!r}, status={self.status!r}, amount={self.amount}, "

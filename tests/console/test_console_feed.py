@@ -1,6 +1,7 @@
 """The feed's snapshots: what changed, and figures that agree with the records."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +32,20 @@ def test_the_first_snapshot_primes_and_the_next_ones_say_what_changed(
     assert second.changed == {done.id}
     assert len(second.arrived) == 1
     assert feed.read().changed == frozenset()
+
+
+def test_a_store_that_was_restored_to_an_earlier_day_is_read_anew(
+    store: Store, seed: Any, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seed.busy(3)
+    store.maintenance.backup(tmp_path / "earlier.db")
+    seed.busy(5)
+    feed = FeedReader(store, mode=Mode.LIVE, clock=clock)
+    feed.read()
+    with Store.open(tmp_path / "earlier.db") as restored:
+        monkeypatch.setattr(feed, "_store", restored)
+        assert feed.read().seq == restored.feed.head()
+        assert feed.read().changed == frozenset()
 
 
 def test_the_last_60_minutes_reach_into_the_hour_before(

@@ -217,6 +217,41 @@ def test_an_app_on_the_services_clock_receives_what_happens_days_later(
     assert len(payment_service.deliveries) == 3
 
 
+def test_a_wsgi_program_receives_too_and_its_refusals_count(
+    payment_service: PaymentService, tmp_path: Path
+) -> None:
+    """As Django and Flask are served."""
+    statuses = iter([500, 200])
+
+    def shop(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+        header = environ["HTTP_SERVICE_SIGNATURE"]
+        event = verify(body, header, secret, now=payment_service.clock.now().timestamp())
+        seen.append(event.data.reference)
+        start_response(f"{next(statuses)} said", [])
+        return [b""]
+
+    seen: list[str] = []
+    secret = payment_service.deliver_to(shop)
+    payment_service.create(ORDER)
+    payment_service.advance(20)
+    payment_service.advance(60)
+    assert seen == ["order-1", "order-1"]
+
+
+def test_the_signing_secret_is_the_newest_after_a_rotation(payment_service: PaymentService) -> None:
+    before = payment_service.signing_secret
+    [endpoint] = payment_service.dashboard("GET", "endpoints")["data"]
+    payment_service.dashboard("POST", f"endpoints/{endpoint['id']}/rotate-secret")
+    assert payment_service.signing_secret != before
+    payment_service.create(ORDER)
+    payment_service.advance(20)
+    [captured] = payment_service.deliveries
+    header, now = captured.headers["service-signature"], payment_service.clock.now().timestamp()
+    event = verify(captured.body, header, payment_service.signing_secret, now=now)
+    assert event.data.reference == "order-1"
+
+
 def test_an_app_with_another_clock_refuses_what_is_signed_an_hour_later(
     payment_service: PaymentService, tmp_path: Path
 ) -> None:

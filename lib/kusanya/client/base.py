@@ -4,7 +4,7 @@ import ssl
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from random import SystemRandom
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from kusanya.client.core import Core
 from kusanya.client.effects import Request
@@ -73,4 +73,12 @@ class ClientBase(ABC):
             raise ConfigurationError("this client is closed: make a new one")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(mode={None if self.mode is None else self.mode.value!r})"
+        # A debugger shows a client too whose settings were refused half-way.
+        mode = vars(self).get("mode")
+        return f"{type(self).__name__}(mode={None if mode is None else mode.value!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} holds connections and an API key, so it cannot be pickled: "
+            "make one in each process, from the same settings"
+        )

@@ -61,6 +61,9 @@ def create_safely(
 ) -> Creation:
     """Start a USSD push exactly once and return the intent and its collection.
 
+    `amount` is in whole shillings; `phone` is a Tanzanian number in any usual spelling, sent as
+    255 and nine digits, or as it stands with `phone_as_is`. `reference` is the order's own name,
+    `description` what the customer may read, `metadata` text by text, kept with the collection.
     `idempotency_key` ties a retry of the caller's own job to the same intent: the same call again
     returns the same collection. Without it a `reference` is used once; repeating one takes a
     `force_repeat_reason`, which is audited, and is refused while it is not known what became of

@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -48,7 +48,10 @@ from kusanya_service.options import Options
 from kusanya_service.server import RunningService, serve
 from kusanya_service.simulation.clock import RunningClock, ServiceClock, from_ms
 from kusanya_service.testing.capturing_endpoint import CapturedDelivery, CapturingEndpoint, Reply
-from kusanya_service.testing.forwarding import AppServer, Forwarder
+from kusanya_service.testing.forwarding import AppServer, Forwarder, WsgiServer, serve_app
+
+if TYPE_CHECKING:
+    from wsgiref.types import WSGIApplication
 
 __all__ = [
     "Answer",
@@ -99,7 +102,7 @@ class PaymentService:
         info = running.info.reveal()
         self._running = running
         self._endpoint = endpoint
-        self._apps: list[AppServer] = []
+        self._apps: list[AppServer | WsgiServer] = []
         clock = running.service.parts.clock
         self.clock: Final[Clock] = (
             clock.source if isinstance(clock, RunningClock) else FollowingClock(clock)
@@ -111,10 +114,11 @@ class PaymentService:
         self.test_key: Final = info["test_key"]
         self.live_key: Final = info["live_key"]
         self.signing_secret = ""
-        """The capturing endpoint's, for verifying what arrives."""
+        """The capturing endpoint's, for verifying what arrives; the newest after a rotation."""
+        self._endpoint_id = ""
         if endpoint is not None:
             made = self.dashboard("POST", "endpoints", {"url": endpoint.url, "mode": "test"})
-            self.signing_secret = made["secret"]
+            self.signing_secret, self._endpoint_id = made["secret"], made["id"]
 
     @property
     def endpoint(self) -> CapturingEndpoint:
@@ -178,7 +182,10 @@ class PaymentService:
         answer = self.request(method, f"/dashboard/{path}", body, key=self.dashboard_token)
         if answer.status >= 400:  # noqa: PLR2004 - where errors begin
             raise AssertionError(f"{method} {path} answered {answer.status}: {answer.json}")
-        return answer.json if answer.body else None
+        said: Any = answer.json if answer.body else None
+        if path == f"endpoints/{self._endpoint_id}/rotate-secret":
+            self.signing_secret = said["secret"]
+        return said
 
     def script(self, phone: str, outcome: str) -> None:
         """Set what a test-mode phone does: succeeded, expired, never or a failure code.
@@ -188,18 +195,19 @@ class PaymentService:
         """
         self._running.service.parts.networks.script(phone, outcome)
 
-    def deliver_to(self, target: App | str) -> str:
+    def deliver_to(self, target: "App | WSGIApplication | str") -> str:
         """Let a program have every delivery from now on; returns the secret that it verifies with.
 
-        `target` is an ASGI application, which runs on a thread and an event loop of its own until
-        the service ends, or the http URL of a program on this machine. What it answers is what the
-        service learns; `deliveries` goes on growing. Raises BadOption for a URL of another machine.
+        `target` is an ASGI or a WSGI application (FastAPI, Starlette; Django, Flask), which runs on
+        threads of its own until the service ends, or the http URL of a program on this machine.
+        What it answers is what the service learns; `deliveries` goes on growing. Raises BadOption
+        for a URL of another machine.
         """
         endpoint = self.endpoint
         if isinstance(target, str):
             endpoint.reply = Forwarder(target)
         else:
-            self._apps.append(AppServer(target))
+            self._apps.append(serve_app(target))
             endpoint.reply = Forwarder(self._apps[-1].url)
         return self.signing_secret
 

@@ -1,16 +1,20 @@
 """For merchants' tests: hand what the capturing endpoint received on to the merchant's own program.
 
-An ASGI application runs on a thread and an event loop of its own, behind real HTTP on a free
-loopback port, so that it is reached in the same way as a program in any other language.
+An application runs on threads of its own (ASGI: with an event loop of its own), behind real HTTP on
+a free loopback port, so that it is reached in the same way as a program in any other language.
 """
 
 import asyncio
 import contextlib
 import http.client
+import inspect
 import ipaddress
 import threading
-from typing import Final
+from socketserver import ThreadingMixIn
+from typing import Final, cast
 from urllib.parse import urlsplit
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+from wsgiref.types import WSGIApplication
 
 import uvicorn
 
@@ -96,6 +100,46 @@ class AppServer:
         """Stop the application and wait for its end."""
         self._server.should_exit = True
         self._thread.join()
+
+
+class WsgiServer:
+    """A WSGI application on a free loopback port, from construction to `close`."""
+
+    def __init__(self, application: WSGIApplication) -> None:
+        self._server = make_server(
+            _HOST, 0, application, server_class=_ThreadingWsgiServer, handler_class=_QuietHandler
+        )
+        self.url: Final = f"http://{_HOST}:{self._server.server_port}/"
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), name="merchant-app"
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop the application and wait for its end."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _ThreadingWsgiServer(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+
+
+class _QuietHandler(WSGIRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        """Write no access log into a test's output."""
+
+
+def serve_app(application: App | WSGIApplication) -> AppServer | WsgiServer:
+    """Serve an application as what it is: one whose call is a coroutine is ASGI, any other WSGI."""
+    called = getattr(application, "__call__", application)  # noqa: B004 - the method, not whether
+    is_asgi = any(map(inspect.iscoroutinefunction, (application, called)))
+    return (
+        AppServer(cast("App", application))
+        if is_asgi
+        else WsgiServer(cast("WSGIApplication", application))
+    )
 
 
 class _Server(uvicorn.Server):

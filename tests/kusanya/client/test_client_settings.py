@@ -2,6 +2,8 @@
 
 import asyncio
 import base64
+import copy
+import pickle
 import socket
 import ssl
 import threading
@@ -23,6 +25,25 @@ ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754000001", "reference": "or
 def test_an_api_key_that_cannot_be_one_is_refused_in_words(driver: Any, key: Any) -> None:
     with pytest.raises(ConfigurationError, match="no usable API key"):
         driver.client(api_key=key)
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_client_that_was_refused_half_way_can_still_be_shown(kind: Any, wire: Any) -> None:
+    unfinished = kind.__new__(kind)
+    with pytest.raises(ConfigurationError):
+        unfinished.__init__("", base_url="http://127.0.0.1:9")
+    assert repr(unfinished) == f"{kind.__name__}(mode=None)"
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+@pytest.mark.parametrize("move", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_client_says_that_it_cannot_be_pickled_and_what_to_do(
+    kind: Any, move: Any, wire: Any
+) -> None:
+    client = kind(wire.test_key, base_url="http://127.0.0.1:9", transport=lambda *_: None)
+    with pytest.raises(TypeError, match="make one in each process") as caught:
+        move(client)
+    assert wire.test_key not in str(caught.value)
 
 
 def test_a_closed_client_refuses(wire: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kusanya.errors import PlaceAhead
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.records import BreakSubject, Change, ChangeKind, Note
@@ -15,6 +16,17 @@ from kusanya.wire import Mode
 def test_the_feed_of_an_empty_store_is_empty(store: Store) -> None:
     assert store.feed.head() == 0
     assert store.feed.changes(0) == ()
+
+
+def test_a_place_ahead_of_the_feed_is_refused_and_not_read_as_nothing_new(
+    store: Store, make: Any
+) -> None:
+    """As after a restore: what the store calls that place later is another change."""
+    store.record(make.arrival(1))
+    head = store.feed.head()
+    assert store.feed.changes(head) == ()
+    with pytest.raises(PlaceAhead, match=f"ends at {head}, and {head + 1} lies ahead"):
+        store.feed.changes(head + 1)
 
 
 def test_the_feed_goes_through_every_kind_in_order(store: Store, make: Any) -> None:

@@ -19,6 +19,7 @@ from sqlalchemy import (
     update,
 )
 
+from kusanya.errors import PlaceAhead
 from kusanya.store.queries.base import StorePart
 from kusanya.store.records import Change, ChangeKind
 from kusanya.store.tables.schema import (
@@ -51,10 +52,17 @@ class Feed(StorePart):
         """Return the changes after place `after`, oldest first, at most `limit`.
 
         Calling again with the last one's `seq` goes on without a gap, also while others write.
+        Raises PlaceAhead for a place that this store has not reached: what it calls that place
+        later is another change.
         """
         with self._reading("read the change feed") as connection:
             # A bound read first: what commits during the query belongs to the next call.
             head = connection.execute(select(feed_head.c.seq)).scalar_one()
+            if after > head:
+                raise PlaceAhead(
+                    f"the change feed ends at {head}, and {after} lies ahead of it: the place is "
+                    "of another store, or of this one before it was restored from a backup"
+                )
             parts = [_part(kind, table, after, head, limit) for kind, table in _TABLES.items()]
             query = union_all(*parts).order_by("seq").limit(limit)
             return tuple(_change(row) for row in connection.execute(query))

@@ -14,7 +14,7 @@ import msgspec
 from kusanya.privacy import mask_phone, mask_text
 from kusanya.store.records.paging import Key
 from kusanya.store.tables.values import clean, to_us
-from kusanya.wire import Mode
+from kusanya.wire import Mode, Status
 
 
 class SortOrder(StrEnum):
@@ -70,6 +70,11 @@ class CollectionRow(msgspec.Struct, frozen=True):
         return Key(to_us(self.final_seen_at), self.id)
 
     @property
+    def is_paid(self) -> bool:
+        """Return whether the customer has paid, as far as the facts say."""
+        return self.status == Status.SUCCEEDED
+
+    @property
     def missing_event(self) -> bool:
         """Return whether the final state was learned without any event."""
         return self.final_seen_at is not None and self.event_id is None
@@ -77,7 +82,7 @@ class CollectionRow(msgspec.Struct, frozen=True):
     @property
     def net(self) -> int | None:
         """Return amount less fee for a succeeded collection, None for any other."""
-        return self.amount - self.fee if self.status == "succeeded" else None
+        return self.amount - self.fee if self.is_paid else None
 
     def __repr__(self) -> str:
         return (
