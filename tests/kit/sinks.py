@@ -19,6 +19,8 @@ class HttpSink(HTTPServer):
         super().__init__(("127.0.0.1", 0), _Post)
         self.answer = 204
         self.received: list[dict[str, Any]] = []
+        self.paths: list[str] = []
+        self.headers: list[dict[str, str]] = []
 
     @property
     def url(self) -> str:
@@ -32,6 +34,8 @@ class _Post(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.server.answer < 300:
             self.server.received.append(json.loads(body))
+            self.server.paths.append(self.path)
+            self.server.headers.append(dict(self.headers.items()))
         self.send_response(self.server.answer)
         self.send_header("Location", "http://127.0.0.1:9/elsewhere")
         self.send_header("Content-Length", "0")

@@ -1,7 +1,11 @@
 """Sending a message to people: what arrives, what a failure says, and what is never shown."""
 
+import contextlib
 import logging
+import socketserver
 import sys
+import threading
+from base64 import b64encode
 from collections.abc import Iterator
 
 import pytest
@@ -43,6 +47,62 @@ def test_any_other_answer_than_a_2xx_is_a_failure(http: HttpSink, answer: int) -
     [failure] = notify.send([http.url], "title", "body")
     assert failure.reason == f"answered {answer}"
     assert failure.target == f"http://127.0.0.1:{http.server_address[1]}/…"
+
+
+class Endless(socketserver.StreamRequestHandler):
+    """Answers without an end: a status that drips, headers that drip, or a body that never ends."""
+
+    begin = b""
+    piece = b""
+
+    def handle(self) -> None:
+        """Write until the other side has gone."""
+        stop: threading.Event = self.server.stop  # type: ignore[attr-defined]
+        with contextlib.suppress(OSError):
+            self.wfile.write(self.begin)
+            while not stop.wait(0 if len(self.piece) > 1 else 0.01):
+                self.wfile.write(self.piece)
+
+
+@pytest.mark.parametrize(
+    ("begin", "piece", "reason"),
+    [
+        (b"HTTP/1.1 200 O", b"K", "no answer within 0 s"),
+        (b"HTTP/1.1 200 OK\r\nX-Drip: ", b"a", "no answer within 0 s"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", b"a" * 65_536, None),
+        (b"HTTP/1.1 500 Oh\r\nContent-Length: 999999999999\r\n\r\n", b"a" * 65_536, "answered 500"),
+    ],
+)
+def test_an_answer_without_an_end_neither_holds_the_sender_nor_fills_its_memory(
+    begin: bytes, piece: bytes, reason: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notify, "_TIMEOUT_S", 0.4)
+    handler = type("Answer", (Endless,), {"begin": begin, "piece": piece})
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
+        server.stop = threading.Event()  # type: ignore[attr-defined]
+        serving = threading.Thread(target=server.serve_forever, args=(0.02,))
+        serving.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_address[1]}/"
+            failures = notify.send([url], "title", "body")
+        finally:
+            server.stop.set()  # type: ignore[attr-defined]
+            server.shutdown()
+            serving.join()
+    assert [failure.reason for failure in failures] == ([] if reason is None else [reason])
+
+
+def test_a_name_and_password_in_the_address_are_sent_as_such_and_a_proxy_is_used(
+    http: HttpSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = http.server_address[1]
+    assert notify.send([f"http://us%20er:p%40w@127.0.0.1:{port}/hook"], "title", "body") == []
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("no_proxy", "other.example")
+    assert notify.send(["http://chat.example/hook"], "title", "body") == []
+    basic = b64encode(b"us er:p@w").decode()
+    assert [request.get("Authorization") for request in http.headers] == [f"Basic {basic}", None]
+    assert http.paths == ["/hook", "http://chat.example/hook"]
 
 
 def test_mail_reaches_a_mail_server(mail: MailSink) -> None:

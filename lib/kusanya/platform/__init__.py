@@ -1,1 +1,1 @@
-"""What differs between machines: which SQLite there is, and what a fork does."""
+"""What lies below Python: which SQLite there is, what a fork does, sockets with a deadline."""

@@ -11,8 +11,8 @@ from typing import Any
 import httpcore
 import pytest
 
-from kusanya.client.transport.deadline import CallDeadline, DeadlineBackend
 from kusanya.errors import NotSent
+from kusanya.platform.deadline import CallDeadline, DeadlineBackend
 
 ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754000001", "reference": "order-1"}
 

@@ -15,8 +15,8 @@ from kusanya.client.transport.connection import (
     Connection,
     headers_of,
 )
-from kusanya.client.transport.deadline import CallDeadline, DeadlineBackend
 from kusanya.limits import ANSWER_MAX_BYTES
+from kusanya.platform.deadline import CallDeadline, DeadlineBackend
 from kusanya.platform.forks import ForkAware
 
 
