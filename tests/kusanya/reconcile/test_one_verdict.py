@@ -13,7 +13,7 @@ from tests.kit.payments import polled
 
 from kusanya import reconcile
 from kusanya.reconcile.analysis import report
-from kusanya.reconcile.analysis.report import CloseResult
+from kusanya.reconcile.analysis.report import CloseResult, ReportVerdict
 from kusanya.reconcile.frames.tolerance import Tolerance
 from kusanya.reconcile.inputs import load
 from kusanya.reconcile.notebook import views
@@ -171,3 +171,10 @@ def test_the_command_prints_every_finding_with_its_sum(
     assert {"finding": "fees above the agreed tariff", "rows": 4, "amount": 32}.items() <= next(
         row for row in findings if row["finding"] == "fees above the agreed tariff"
     ).items()
+
+
+@pytest.mark.parametrize("verdict", ReportVerdict)
+def test_only_a_run_that_ends_with_zero_is_one_to_sign(verdict: ReportVerdict) -> None:
+    ended = CloseResult(verdict=verdict, sentence="")
+    assert (ended.exit_code == 0) == verdict.may_sign == ended.to_dict()["may_sign"]
+    assert verdict.banner.endswith("do not sign.") != verdict.may_sign

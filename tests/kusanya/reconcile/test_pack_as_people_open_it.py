@@ -167,9 +167,9 @@ def test_every_sheet_says_whose_it_is_which_run_and_how_it_ended(
 ) -> None:
     run_id = folder.name.rpartition("-")[2]
     for sheet in book.worksheets:
-        assert sheet["A2"].value == "Breaks are open: not reconciled."
+        assert sheet["A2"].value == "Breaks are open: do not sign."
         assert sheet["A2"].fill.fgColor.rgb == "FF9B2226"
-        assert "not reconciled" in sheet.oddHeader.center.text
+        assert "do not sign" in sheet.oddHeader.center.text
         foot = sheet.oddFooter
         line = f"The Shop · {made.inputs.period} · live mode · run {run_id}"
         assert line in foot.left.text

@@ -90,6 +90,7 @@ def test_breaks_end_with_one_and_each_code_says_what_to_do(
     code, out, err = kusanya("--mode", "live", "--ledger", books(tmp_path, *lines))
     assert (code, err) == (1, "")
     assert "The bridge closes to zero; 3 break(s) need a person." in out
+    assert out.splitlines()[-1] == "read report.html there; do not sign"
     table = [line.split(None, 2) for line in out.splitlines() if line.startswith("  ")]
     assert table == [
         ["3", "breaks", "of the books, TZS 1,905"],

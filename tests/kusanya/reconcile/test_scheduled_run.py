@@ -98,6 +98,8 @@ def test_a_named_period_is_closed_and_a_second_run_gives_the_same_bytes(
         (("--period", "soon"), "--period is yesterday, last-week, last-month or a month"),
         (("--period", "yesterday", "--notify", "https://"), "address 1 has no host"),
         (("--period", "yesterday", "--grace-days", "-1"), "grace-days"),
+        (("--period", "yesterday", "--grace-days", "400"), "grace_days is at most 31"),
+        (("--period", "yesterday", "--amount-tolerance", "5000000"), "amount is at most 1,000"),
     ],
 )
 def test_what_was_asked_wrongly_ends_with_two(
@@ -181,6 +183,8 @@ def test_tolerances_come_from_a_file_and_single_options_win(
     [
         ("amount = -1\n", "amount is not negative"),
         ("amounts = 1\n", "amounts"),
+        ("fee = 5000\n", "fee is at most 1,000"),
+        ("[settle_days_of]\nMPESA_TZ = 90\n", "settle_days_of MPESA_TZ is at most 31"),
         ('amount = "5%"\n', "amount"),
         ("amount", "is not TOML"),
     ],

@@ -137,7 +137,7 @@ def reconcile(
     notification could not be sent, whatever the verdict.
     """
     with progress_line("starting"):
-        from kusanya.errors import ConfigurationError
+        from kusanya.errors import ConfigurationError, InputRefused
         from kusanya.profiles import find_secret
         from kusanya.reconcile.inputs import tolerance_file
         from kusanya.reconcile.pack.close import run
@@ -145,15 +145,18 @@ def reconcile(
     chosen = profile_of(profile, store)
     which = mode or chosen.mode
     days = _days(first, last, period, cutoff)
-    tolerated = tolerance_file.read(
-        _file(tolerance),
-        amount=amount_tolerance,
-        fee=fee_tolerance,
-        grace_days=grace_days,
-        double_minutes=double_minutes,
-        settle_days=settle_days,
-        widen_days=widen_days,
-    )
+    try:
+        tolerated = tolerance_file.read(
+            _file(tolerance),
+            amount=amount_tolerance,
+            fee=fee_tolerance,
+            grace_days=grace_days,
+            double_minutes=double_minutes,
+            settle_days=settle_days,
+            widen_days=widen_days,
+        )
+    except InputRefused as error:
+        raise Refused(str(error), code=USAGE) from error
     # Who names a period lets it run by itself; who names days sits before it.
     asked = () if period is None else find_secret("NOTIFY").text.split()
     news = Notification((*(notify or ()), *asked), which, days)
@@ -237,8 +240,7 @@ def _print(result: "CloseResult", mode: Mode, days: tuple[date, date]) -> None:
     if result.receipts is not None:
         say(f"{result.receipts:,} receipts of the operator are new in the store")
     say(f"run {result.run_id}, pack in {safe(str(result.folder), 600)}")
-    closed = result.verdict != "not closed"
-    say(f"read report.html there; {'sign pack.xlsx' if closed else 'do not sign'}")
+    say(f"read report.html there; {'sign pack.xlsx' if result.verdict.may_sign else 'do not sign'}")
 
 
 def _format_finding(row: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 import pandas as pd
@@ -47,6 +47,26 @@ class ReportVerdict(StrEnum):
     """Rows could not be read, or a file's own total is not that of its rows: everything else is
     shown, and nobody may sign."""
     FAILED = "failed"
+
+    @property
+    def may_sign(self) -> bool:
+        """Return whether the pack of such a run is one to sign."""
+        return self is ReportVerdict.RECONCILED
+
+    @property
+    def banner(self) -> str:
+        """Return what stands on top of every page of a pack that is not to be signed, else ''."""
+        match self:
+            case ReportVerdict.RECONCILED:
+                return ""
+            case ReportVerdict.BREAKS:
+                return "Breaks are open: do not sign."
+            case ReportVerdict.NOT_CLOSED:
+                return "Not closed: do not sign."
+            case ReportVerdict.FAILED:
+                return "Failed: do not sign."
+            case _:
+                assert_never(self)
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -293,6 +313,7 @@ class CloseResult(msgspec.Struct, frozen=True, kw_only=True):
         """Return the result as JSON has it."""
         return {
             "verdict": self.verdict.value,
+            "may_sign": self.verdict.may_sign,
             "sentence": self.sentence,
             "run_id": self.run_id,
             "folder": None if self.folder is None else str(self.folder),

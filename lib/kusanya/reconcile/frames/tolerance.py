@@ -38,8 +38,29 @@ class Tolerance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         ]
         if wrong:
             raise ValueError(f"the tolerance {wrong[0]} is not negative")
+        for name, most in MOST.items():
+            if getattr(self, name) > most:
+                raise ValueError(f"the tolerance {name} is at most {most:,}: {_TOO_LOOSE}")
+        for channel, days in self.settle_days_of.items():
+            if days > MOST["settle_days"]:
+                raise ValueError(
+                    f"the tolerance settle_days_of {channel} is at most {MOST['settle_days']}: "
+                    f"{_TOO_LOOSE}"
+                )
 
 
+MOST: Final = {
+    "amount": 1_000,
+    "fee": 1_000,
+    "grace_days": 31,
+    "settle_days": 31,
+    "widen_days": 92,
+    "recovery_days": 366,
+    "double_minutes": 1_440,
+    "small_n": 100_000,
+}
+"""A tolerance past it would call a whole month agreed, or late for nothing."""
+_TOO_LOOSE: Final = "what differs by more is a break, and kusanya breaks accepts one by name"
 _WHOLE: Final = tuple(name for name in Tolerance.__struct_fields__ if name != "settle_days_of")
 
 

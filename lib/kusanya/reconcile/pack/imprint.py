@@ -12,11 +12,6 @@ from kusanya.text import safe
 
 _ENTITY: Final = 60
 _LINE: Final = 200
-_BANNERS: Final = {
-    ReportVerdict.NOT_CLOSED: "Not closed: do not sign.",
-    ReportVerdict.BREAKS: "Breaks are open: not reconciled.",
-    ReportVerdict.FAILED: "Failed: do not sign.",
-}
 
 
 class Imprint(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +31,7 @@ class Imprint(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def banner(self) -> str:
         """Return what stands on top of every page of a period that is not reconciled, else ''."""
-        return _BANNERS.get(self.verdict, "")
+        return self.verdict.banner
 
     @property
     def status(self) -> str:
