@@ -137,3 +137,27 @@ def test_arrivals_and_missing_events_are_turned_together(
     for step in (1, 4, 500):
         assert walked(turned, step, up=False) == straight[::-1]
         assert walked(turned, step, up=True) == straight[::-1]
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+@pytest.mark.parametrize("text", ["", "channel:mpesa"])
+def test_a_payment_that_becomes_final_moves_to_its_place_and_no_row_is_lost(
+    pages: Pages, seed: Any, clock: ManualClock, text: str, is_turned: bool
+) -> None:
+    fields = {"channel": "MPESA_TZ"}
+    for n in range(6):
+        seed.life(n, at=clock.now() - timedelta(minutes=50 - n), **fields)
+    waiting = [
+        seed.collection(100 + n, at=clock.now() - timedelta(minutes=9 - n), **fields)
+        for n in range(3)
+    ]
+    for collection in waiting:
+        seed.answered(collection)
+    listed = pages(SortOrder.FINAL, text)
+    listed = listed.turned() if is_turned else listed
+    excerpt = listed.newest()
+    seed.life(101, at=clock.now() - timedelta(minutes=8), **fields)
+    after = listed.refreshed(excerpt, [waiting[1].id])
+    assert ids(after.rows) == ids(listed.newest().rows)
+    assert sorted(ids(after.rows)) == sorted(ids(excerpt.rows))
+    assert ids(after.rows) != ids(excerpt.rows)

@@ -157,7 +157,11 @@ class ListPages(Generic[R]):
         inside = sum(low < key < high for key in come)
         below = any(key > high if self._is_turned else key < low for key in come)
         has_older = excerpt.has_older or (below and excerpt.reached is None)
-        if inside == 0:
+        # An open payment that became final has another place in a list by final state.
+        moved = any(
+            self.key(row) != self.key(held[name]) for name, row in news.items() if name in held
+        )
+        if inside == 0 and not moved:
             return replace(excerpt.patched(news), has_older=has_older)
         many = len(excerpt.rows) + inside
         if self._is_turned:
@@ -166,6 +170,8 @@ class ListPages(Generic[R]):
             page = self.page(older_than=high.just_above, limit=many)
         if self.scan_stopped_at is not None:  # some of the excerpt were not reached
             return excerpt.patched(news)
+        if moved:
+            return ListExcerpt(page.rows, excerpt.has_newer, page.more, excerpt.reached)
         rows = tuple(row for row in page.rows if self.key(row) >= low)
         return ListExcerpt(rows, excerpt.has_newer, has_older, excerpt.reached)
 

@@ -77,7 +77,6 @@ COLUMNS: Final[tuple[Column[CollectionRow], ...]] = (
 def _pages(context: AppContext, query: Filter, order: SortOrder) -> ListPages[CollectionRow]:
     store, mode = context.store, context.mode
     where, test = collection_query(query, now=context.clock.now())
-    by_final = order is SortOrder.FINAL
 
     def page(older: Key | None, newer: Key | None, limit: int) -> Page[CollectionRow]:
         return store.collections.page(
@@ -85,14 +84,9 @@ def _pages(context: AppContext, query: Filter, order: SortOrder) -> ListPages[Co
         )
 
     def refetch(ids: Sequence[str]) -> dict[str, CollectionRow]:
-        found = store.collections.by_id(ids, mode)
-        return {name: row for name, row in found.items() if row.final_seen_at or not by_final}
+        return store.collections.by_id(ids, mode)
 
-    def key(row: CollectionRow) -> Key:
-        # One that is not final has no place there: its neighbours are those of its creation.
-        return row.key if by_final and row.final_seen_at is None else row.key_in(order)
-
-    return ListPages(page, refetch=refetch, key=key, test=test)
+    return ListPages(page, refetch=refetch, key=lambda row: row.key_in(order), test=test)
 
 
 def _hours(context: AppContext) -> Hours:

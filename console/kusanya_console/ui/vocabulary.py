@@ -52,7 +52,7 @@ _STATUS: Final[dict[str, tuple[str, str]]] = {
 
 _ORDERS: Final = {
     SortOrder.CREATED: ("newest first", "oldest first"),
-    SortOrder.FINAL: ("latest final first", "earliest final first"),
+    SortOrder.FINAL: ("open, then latest final first", "earliest final first, then open"),
     SortOrder.AMOUNT: ("largest first", "smallest first"),
 }
 

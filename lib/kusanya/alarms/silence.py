@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from kusanya.store import Store
-from kusanya.store.records import DeliveryFilter, SortOrder, Verdict
+from kusanya.store.records import DeliveryFilter, Verdict
 from kusanya.wire import Mode
 
 ENOUGH: Final = 3
@@ -64,7 +64,7 @@ def load_silence(store: Store, mode: Mode, *, now: datetime) -> Silence | None:
     Raises StoreError.
     """
     newest = store.deliveries.page(mode, where=DeliveryFilter(verdicts=_AUTHENTIC), limit=1).rows
-    finals = store.collections.page(mode, order=SortOrder.FINAL, limit=_FINALS).rows
+    finals = store.collections.latest_finals(mode, limit=_FINALS)
     missed_at = [row.final_seen_at for row in finals if row.missing_event and row.final_seen_at]
     last_arrival_at = newest[0].arrived_at if newest else None
     found = detect_silence(missed_at, last_arrival_at=last_arrival_at, now=now)

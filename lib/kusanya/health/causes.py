@@ -16,7 +16,7 @@ import msgspec
 
 from kusanya.business_day import day_start
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow, RollupRow, SortOrder
+from kusanya.store.records import CollectionRow, RollupRow
 from kusanya.wire import Mode, Status
 
 TIMED: Final = 1_000
@@ -142,7 +142,7 @@ def times_to_final(store: Store, mode: Mode, *, since: datetime) -> tuple[TimeTo
     Only the last `TIMED` final ones are looked at, and those that name both instants in order.
     Raises StoreError.
     """
-    rows = store.collections.page(mode, order=SortOrder.FINAL, limit=TIMED).rows
+    rows = store.collections.latest_finals(mode, limit=TIMED)
     taken: dict[str, list[timedelta]] = {}
     for row in rows:
         length = _length(row)

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow, SortOrder
+from kusanya.store.records import CollectionRow
 from kusanya.wire import Mode
 
 _LATE: Final = timedelta(seconds=60)
@@ -68,7 +68,7 @@ def load_stuck(
     unsure = [one for one in found if one.usual is not None and one.overdue]
     if not unsure:
         return found
-    finals = store.collections.page(mode, order=SortOrder.FINAL, limit=_FINALS_COMPARED).rows
+    finals = store.collections.latest_finals(mode, limit=_FINALS_COMPARED)
     judged: dict[str, StuckChannel] = {}
     for one in unsure:
         until = now - one.limit

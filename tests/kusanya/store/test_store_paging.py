@@ -111,8 +111,7 @@ def test_walking_a_list_down_or_up_gives_every_record_once(
     filled: Store, order: SortOrder, limit: int, where: CollectionFilter
 ) -> None:
     everything = list(filled.collections.page(Mode.TEST).rows)
-    listed = [row for row in everything if order is not SortOrder.FINAL or row.final_seen_at]
-    expected = sorted(plainly(listed, where), key=lambda row: row.key_in(order), reverse=True)
+    expected = sorted(plainly(everything, where), key=lambda row: row.key_in(order), reverse=True)
     assert walk_down(filled, order, limit, where) == expected
     assert walk_up(filled, order, limit, where) == expected
 
@@ -213,12 +212,19 @@ def test_references_and_phones_are_found_exactly(store: Store, make: Any) -> Non
     }
 
 
-def test_an_open_collection_has_no_place_among_final_ones(store: Store, make: Any) -> None:
-    store.record(make.observation(1, source=Source.ANSWER))
-    row = store.collections.get("col_1", Mode.TEST)
-    assert row is not None
-    with pytest.raises(ValueError, match="final"):
-        row.key_in(SortOrder.FINAL)
+def test_open_collections_stand_above_the_final_ones_and_the_newest_on_top(
+    store: Store, make: Any
+) -> None:
+    for number in (1, 3):
+        at = make.noon + timedelta(seconds=number)
+        store.record(make.observation(number, source=Source.ANSWER, created_at=at))
+    for number in (2, 4):
+        store.record(make.arrival(number))
+    rows = store.collections.page(Mode.TEST, order=SortOrder.FINAL).rows
+    assert [row.id for row in rows[:2]] == ["col_3", "col_1"]
+    assert {row.id for row in rows[2:]} == {"col_2", "col_4"}
+    latest = store.collections.latest_finals(Mode.TEST, limit=9)
+    assert latest == rows[2:]
 
 
 def test_events_that_were_never_double_checked_are_paged_oldest_first(

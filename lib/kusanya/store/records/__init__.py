@@ -36,6 +36,7 @@ from kusanya.store.records.restores import (
 )
 from kusanya.store.records.rows import (
     AMOUNT_COUNTED_MAX,
+    OPEN_FIRST,
     AttemptRow,
     AttemptStart,
     Change,
@@ -65,6 +66,7 @@ from kusanya.store.records.watchers import (
 __all__ = [
     "AMOUNT_COUNTED_MAX",
     "MISSING_ID",
+    "OPEN_FIRST",
     "AlarmNotice",
     "Arrival",
     "AttemptRow",

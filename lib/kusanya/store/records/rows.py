@@ -16,9 +16,15 @@ from kusanya.store.records.paging import Key
 from kusanya.store.tables.values import clean, to_us
 from kusanya.wire import Mode, Status
 
+OPEN_FIRST: Final = 2**61
+"""Added to the creation of an open collection where finals are in order: it is above them all."""
+
 
 class SortOrder(StrEnum):
-    """The indexed orders of collections; the newest or largest comes first."""
+    """The indexed orders of collections, each of all of them; the newest or largest comes first.
+
+    In FINAL the open ones come before, the newest first, then those that became final last.
+    """
 
     CREATED = "created"
     FINAL = "final"
@@ -57,16 +63,13 @@ class CollectionRow(msgspec.Struct, frozen=True):
         return Key(to_us(self.created_at), self.id)
 
     def key_in(self, order: "SortOrder") -> Key:
-        """Return this record's place in `order`, for paging in it.
-
-        Raises ValueError in SortOrder.FINAL for a collection without a final state.
-        """
+        """Return this record's place in `order`, for paging in it."""
         if order is SortOrder.AMOUNT:
             return Key(self.amount, self.id)
         if order is SortOrder.CREATED:
             return self.key
         if self.final_seen_at is None:
-            raise ValueError("a collection without a final state has no place among final ones")
+            return Key(OPEN_FIRST + to_us(self.created_at), self.id)
         return Key(to_us(self.final_seen_at), self.id)
 
     @property

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
+import msgspec
 from sqlalchemy import (
     BigInteger,
     ColumnElement,
@@ -36,6 +37,7 @@ from kusanya.store.queries.collections.terms import (
 )
 from kusanya.store.queries.planner_hints import bound_asked, unindexed, unsearched
 from kusanya.store.records import (
+    OPEN_FIRST,
     CollectionFilter,
     CollectionRow,
     Key,
@@ -63,13 +65,42 @@ _WALKED: Final = 50
 """Rows of a time lie side by side: so many are walked while one row of an amount is fetched."""
 
 
+class _Part(msgspec.Struct, frozen=True):
+    """A stretch of a list that one index holds in its order; some lists are two, one upon another.
+
+    A list by final state begins with the open ones: they have none, and must not be hidden by it.
+    """
+
+    order: SortOrder
+    is_open: bool | None = None
+    """Whether it holds open collections, or final ones; both where None."""
+
+    def has(self, key: Key) -> bool:
+        """Return whether a key of the list lies in this stretch."""
+        return self.is_open is None or self.is_open == (key.value >= OPEN_FIRST)
+
+    def where(self) -> list[ColumnElement[bool]]:
+        """Return what keeps the other stretch out."""
+        ended = collection.c.final_seen_at
+        if self.is_open is None:
+            return []
+        return [ended.is_(None) if self.is_open else ended.is_not(None)]
+
+
+_FINALS: Final = _Part(SortOrder.FINAL, is_open=False)
+_PARTS: Final = {
+    SortOrder.CREATED: (_Part(SortOrder.CREATED),),
+    SortOrder.FINAL: (_Part(SortOrder.CREATED, is_open=True), _FINALS),
+    SortOrder.AMOUNT: (_Part(SortOrder.AMOUNT),),
+}
+"""The stretches of a list, downwards."""
+
+
 @cache
-def _whole_list(order: SortOrder, *, upwards: bool, bounded: bool) -> Select[Any]:
-    """Return the list of a mode in an order; made once, which costs more than running it."""
-    value, its_id = _ORDERED_BY[order], collection.c.id
-    query = select(*SHOWN).where(collection.c.mode == bindparam("of_mode"))
-    if order is SortOrder.FINAL:
-        query = query.where(value.is_not(None))
+def _whole_list(part: _Part, *, upwards: bool, bounded: bool) -> Select[Any]:
+    """Return a stretch of a mode's list; made once, which costs more than running it."""
+    value, its_id = _ORDERED_BY[part.order], collection.c.id
+    query = select(*SHOWN).where(collection.c.mode == bindparam("of_mode"), *part.where())
     return _in_order(value, its_id, query, upwards=upwards, bounded=bounded)
 
 
@@ -107,8 +138,7 @@ class Collections(NameSearch):
         """Return a page, newest or largest first, also when it was read upwards.
 
         `older_than` begins below a key and `newer_than` ends just above one; without either it is
-        the newest page. `more` speaks of the direction that was read. With SortOrder.FINAL only
-        collections with a final state are listed.
+        the newest page. `more` speaks of the direction that was read.
         """
         upwards = newer_than is not None
         key = newer_than if upwards else older_than
@@ -124,6 +154,10 @@ class Collections(NameSearch):
     ) -> Page[CollectionRow]:
         """Return the last page of the list, newest first within it."""
         return self._page(mode, where, order, None, limit, upwards=True)
+
+    def latest_finals(self, mode: Mode, *, limit: int) -> tuple[CollectionRow, ...]:
+        """Return the collections whose final state was learned last, the latest first."""
+        return self._stretch(mode, _ALL, _FINALS, None, limit, upwards=False)
 
     def around(
         self, mode: Mode, at: datetime, *, where: CollectionFilter = _ALL, limit: int = 200
@@ -219,8 +253,6 @@ class Collections(NameSearch):
         terms += conditions(where, None if few or metadata is not None else order)
         if where.phone is not None or (few and its_id is collection.c.id):
             value = unindexed(value)
-        if order is SortOrder.FINAL:
-            terms.append(value.is_not(None))
         return value, its_id, query.where(*terms)
 
     def _in_index(
@@ -288,18 +320,43 @@ class Collections(NameSearch):
         upwards: bool,
     ) -> Page[CollectionRow]:
         """Return the page behind a key, or the first one; newest first whichever way it is read."""
-        asked: dict[str, Any] = {"of_mode": mode.value, "bound": limit + 1}
+        parts = _PARTS[order][::-1] if upwards else _PARTS[order]
         if key is not None:
-            asked |= {"key_value": key.value, "key_id": key.id}
-        bounded = key is not None
-        if where == _ALL:
-            query = _whole_list(order, upwards=upwards, bounded=bounded)
-        else:
-            listed = self._listed(mode, where, order)
-            query = _in_order(*listed, upwards=upwards, bounded=bounded)
-        found = self._rows(query, asked)
+            # What lies before the key's own stretch is not on the way.
+            parts = parts[next(at for at, part in enumerate(parts) if part.has(key)) :]
+        found: tuple[CollectionRow, ...] = ()
+        for part in parts:
+            found += self._stretch(mode, where, part, key, limit + 1 - len(found), upwards=upwards)
+            if len(found) > limit:
+                break
+            key = None  # the next stretch is read from its beginning
         rows = found[:limit]
         return Page(rows=rows[::-1] if upwards else rows, more=len(found) > limit)
+
+    def _stretch(
+        self,
+        mode: Mode,
+        where: CollectionFilter,
+        part: _Part,
+        key: Key | None,
+        limit: int,
+        *,
+        upwards: bool,
+    ) -> tuple[CollectionRow, ...]:
+        """Return at most `limit` rows of one stretch of a list behind a key, as they are read."""
+        asked: dict[str, Any] = {"of_mode": mode.value, "bound": limit}
+        if key is not None:
+            above = OPEN_FIRST if part.is_open else 0
+            asked |= {"key_value": key.value - above, "key_id": key.id}
+        bounded = key is not None
+        if where == _ALL:
+            query = _whole_list(part, upwards=upwards, bounded=bounded)
+        else:
+            value, its_id, listed = self._listed(mode, where, part.order)
+            query = _in_order(
+                value, its_id, listed.where(*part.where()), upwards=upwards, bounded=bounded
+            )
+        return self._rows(query, asked)
 
 
 def _upto(connection: Connection, bound: int, *terms: ColumnElement[bool]) -> int:
