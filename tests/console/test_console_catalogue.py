@@ -64,6 +64,7 @@ FILLED_BY_JOINING = {
     "POST /v1/collections, attempt {}: {}": ("POST /v1/collections, attempt {}", ": {}"),
     "POST /v1/collections, attempt {}: lost": ("POST /v1/collections, attempt {}", ": {}"),
     "{} collections were created: {}": ("{} collections were created", ": {}"),
+    "{} collections became final: {}": ("{} collections became final", ": {}"),
     "{} deliveries arrived, of them {}": ("{} deliveries arrived", ", of them {}"),
     "asked: {}; this resolves its intent": ("asked: {}", "; this resolves its intent"),
     "{} sent to the terminal's clipboard and saved to {}": ("{} and saved to {}",),

@@ -123,10 +123,42 @@ def test_an_empty_shift_says_so(store: Store, clock: ManualClock) -> None:
     found = handover.load(store, Mode.LIVE, since=since, now=clock.now())
     assert [(line.part, line.text) for line in handover.lines(found)] == [
         ("happened", "0 collections were created"),
+        ("happened", "0 collections became final"),
         ("happened", "0 deliveries arrived"),
         ("open", "nothing is open"),
         ("did", "nobody has acted"),
     ]
+
+
+def test_a_payment_of_the_shift_before_that_becomes_final_now_is_in_the_figures(
+    store: Store, seed: Any, clock: ManualClock
+) -> None:
+    """And one that was created now and is open is in no sum of money."""
+    began = clock.now() - timedelta(hours=1)
+    seed.life(0, at=began - timedelta(seconds=5), amount=5_000)
+    seed.life(11, at=began + timedelta(minutes=1), status="failed", amount=700)
+    seed.answered(seed.collection(40, at=clock.now(), amount=900))
+    found = handover.load(store, Mode.LIVE, since=began, now=clock.now())
+    assert found.statuses == {"failed": 1, "created": 1}
+    assert found.finals == {"succeeded": 1, "failed": 1}
+    assert found.collected == {"TZS": 5_000}
+    assert handover.as_json(found)["became_final"] == found.finals
+
+
+@pytest.mark.anyio
+async def test_the_page_follows_the_clock_into_the_next_shift_unless_somebody_leafs_back(
+    opened: OpenConsole, shift: None, at_rest: AtRest, clock: ManualClock
+) -> None:
+    async with opened("8") as (app, pilot):
+        assert "since 14:00:00" in shown(app)
+        await press(pilot, at_rest, "1")
+        await clock.advance(7 * 3600)
+        await press(pilot, at_rest, "8")
+        assert "since 22:00:00" in shown(app), "a person comes back to the shift that runs"
+        await press(pilot, at_rest, "minus")
+        await clock.advance(24 * 3600)
+        await press(pilot, at_rest, "1", "8")
+        assert "14:00:00" in shown(app), "what was leafed back to stays"
 
 
 def test_a_resend_of_hundreds_is_one_line_and_hides_no_word_of_a_person(

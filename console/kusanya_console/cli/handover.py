@@ -6,6 +6,7 @@ import typer
 
 from kusanya_console.cli.options import (
     AsJson,
+    ClockName,
     ProfileName,
     StoreUrl,
     now,
@@ -31,6 +32,7 @@ def handover(
     ],
     profile: ProfileName = None,
     store: StoreUrl = None,
+    clock: ClockName = "real",
     as_json: AsJson = False,
 ) -> None:
     """Print the hand-over of a shift: what happened, who did what, and what is open now.
@@ -42,7 +44,7 @@ def handover(
     from kusanya.store import Store
 
     speak(as_json=as_json)
-    chosen, present = profile_of(profile, store), now()
+    chosen, present = profile_of(profile, store), now(clock)
     begin = since_of("--since", since, now=present)
     with Store.open(chosen.store, create=False, read_only=True) as opened:
         found = shift.load(opened, chosen.mode, since=begin, now=present)

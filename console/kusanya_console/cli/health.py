@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kusanya.text import safe
-from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, now, profile_of, speak
+from kusanya_console.cli.options import (
+    AsJson,
+    ClockName,
+    ProfileName,
+    StoreUrl,
+    now,
+    profile_of,
+    speak,
+)
 from kusanya_console.output import FAILED, say, say_json, stop
 from kusanya_console.ui.language import translate, translate_filled
 
@@ -29,6 +37,7 @@ def health(
     ] = False,
     profile: ProfileName = None,
     store: StoreUrl = None,
+    clock: ClockName = "real",
     as_json: AsJson = False,
 ) -> None:
     """Print the alarms that stand, the most urgent first, with what to do about each.
@@ -48,7 +57,7 @@ def health(
         say(render_alerts().rstrip())
         return
     speak(as_json=as_json)
-    chosen, present = profile_of(profile, store), now()
+    chosen, present = profile_of(profile, store), now(clock)
     with Store.open(chosen.store, create=False, read_only=True) as opened:
         found = raised(
             inputs.load(opened, chosen.mode, now=present),

@@ -108,6 +108,10 @@ def since_of(option: str, text: str, *, now: datetime) -> datetime:
     return instant_of(option, text, now=now)
 
 
-def now() -> datetime:
-    """Return the machine's time: the one place where the command line reads it."""
-    return SystemClock().now()
+def now(clock: str = "real") -> datetime:
+    """Return the time of a clock as `--clock` names it; raises ConfigurationError for none."""
+    if clock == "real":
+        return SystemClock().now()
+    from kusanya.service_clock import parse_clock
+
+    return parse_clock(clock).now()

@@ -18,7 +18,7 @@ from kusanya_console.feed import Snapshot
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.ui.format import Line, plain, rule, wrapped
 from kusanya_console.ui.language import translate, translate_filled
-from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG, WARN
 from kusanya_console.widgets.sheet import Sheet
 
 _EVERY: Final = timedelta(seconds=30)
@@ -41,6 +41,8 @@ class HandoverScreen(ConsoleScreen):
     def __init__(self, context: AppContext) -> None:
         super().__init__(context)
         self.since = shift_before(context.clock.now())
+        self._follows = True
+        """Whether the page goes on to the next shift by itself, until a person leafs back."""
         self._found: Handover | None = None
         self._reading: datetime | None = None
         """Since when what is being read begins; None while nothing is."""
@@ -58,12 +60,23 @@ class HandoverScreen(ConsoleScreen):
 
     def entered(self) -> None:
         """Read again: a person comes here for what is open now."""
+        self._go_on(self.context.clock.now())
         self._fetch()
 
     def advance(self, snapshot: Snapshot) -> None:
         """Read again now and then, and where somebody acted."""
-        if self._found is None or snapshot.audited or snapshot.at - self._found.at >= _EVERY:
+        if self._go_on(snapshot.at):
+            self._begin()
+        elif self._found is None or snapshot.audited or snapshot.at - self._found.at >= _EVERY:
             self._fetch()
+
+    def _go_on(self, now: datetime) -> bool:
+        """Go on to the shift that has begun; tell whether there is one."""
+        present = shift_before(now)
+        if not self._follows or present <= self.since:
+            return False
+        self.since = present
+        return True
 
     def _begin(self) -> None:
         """Read a shift that is not on the page yet, and say so there."""
@@ -92,8 +105,11 @@ class HandoverScreen(ConsoleScreen):
                 self._fetch()
 
     def fetch_failed(self, what: str) -> None:  # noqa: ARG002 - there is one question
-        """Keep what is shown; the next snapshot reads anew."""
+        """Keep what is shown, or say that nothing was read; the next snapshot reads anew."""
         self._reading = None
+        if self._found is None:
+            unread: Line = ((f" {translate('not read: the store cannot be read')}", WARN),)
+            self.query_one("#handover", Sheet).show(lambda _width: [unread])
 
     def fetch_broke(self, what: str) -> None:
         """Let the next snapshot read anew here too."""
@@ -125,11 +141,13 @@ class HandoverScreen(ConsoleScreen):
         later = next_shift(self.since)
         if by < 0:
             self.since = shift_before(self.since - timedelta(seconds=1))
+            self._follows = False
         elif later >= now:
             self.say("this is the present shift")
             return
         else:
             self.since = later
+            self._follows = next_shift(later) >= now
         self._begin()
 
     def action_scroll(self, by: int) -> None:

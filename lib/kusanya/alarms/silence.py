@@ -28,7 +28,7 @@ class Silence(msgspec.Struct, frozen=True, kw_only=True):
     """Final states are reached, and nothing genuine arrives."""
 
     since: datetime
-    """When the first of the missed final states was learned."""
+    """When the first of the missed final states was reached, and its event was due."""
     missed: int
     """How many of them; `missed_shown` says whether more were not looked at."""
     last_arrival_at: datetime | None
@@ -47,8 +47,9 @@ def detect_silence(
 ) -> Silence | None:
     """Return the silence, or None where there is none.
 
-    `missed_at` are the instants at which polling learned final states that no event has reported.
-    Only those after the last arrival count: a genuine one shows that the endpoint is reached.
+    `missed_at` are the instants of final states that polling learned and no event has reported.
+    Only those after the last arrival count: a genuine one shows that the endpoint is reached, and
+    what a catch-up learns afterwards of the time before says nothing about now.
     Three of them are a silence at once, one after a minute.
     """
     missed = sorted(at for at in missed_at if last_arrival_at is None or at > last_arrival_at)
@@ -65,7 +66,12 @@ def load_silence(store: Store, mode: Mode, *, now: datetime) -> Silence | None:
     """
     newest = store.deliveries.page(mode, where=DeliveryFilter(verdicts=_AUTHENTIC), limit=1).rows
     finals = store.collections.latest_finals(mode, limit=_FINALS)
-    missed_at = [row.final_seen_at for row in finals if row.missing_event and row.final_seen_at]
+    # By the service's clock, which may run ahead of ours: never later than it was learned.
+    missed_at = [
+        min(row.completed_at or row.final_seen_at, row.final_seen_at)
+        for row in finals
+        if row.missing_event and row.final_seen_at
+    ]
     last_arrival_at = newest[0].arrived_at if newest else None
     found = detect_silence(missed_at, last_arrival_at=last_arrival_at, now=now)
     if found is None:

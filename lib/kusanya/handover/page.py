@@ -32,8 +32,10 @@ class Handover(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     statuses: dict[str, int]
     """Collections created since then, by their present status."""
+    finals: dict[str, int]
+    """Collections whose final state was learned since then, whenever they were created."""
     collected: dict[str, int]
-    """What those of them that succeeded come to, by currency."""
+    """What those of the finals that succeeded come to, by currency."""
     deliveries: dict[str, int]
     """Arrivals since then, by verdict."""
     acts: ShiftActs
@@ -65,12 +67,15 @@ def _load(store: Store, mode: Mode, *, since: datetime, now: datetime) -> Handov
     whole = min(since.replace(minute=0, second=0, microsecond=0) + _HOUR, now)
     until = now + _HOUR
     statuses: Counter[str] = Counter()
+    finals: Counter[str] = Counter()
     collected: Counter[str] = Counter()
     for row in (
         *store.rollups.within(mode, since=since, until=whole),
         *(store.rollups.collections(mode, since=whole, until=until) if whole < now else ()),
     ):
         statuses[row.status] += row.count
+    for row in store.rollups.finals_within(mode, since=since, until=until):
+        finals[row.status] += row.count
         if row.status == Status.SUCCEEDED:
             collected[row.currency] += row.amount
     deliveries: Counter[str] = Counter()
@@ -85,6 +90,7 @@ def _load(store: Store, mode: Mode, *, since: datetime, now: datetime) -> Handov
         since=since,
         at=now,
         statuses=dict(+statuses),
+        finals=dict(+finals),
         collected=dict(+collected),
         deliveries=dict(+deliveries),
         acts=acts,
@@ -112,10 +118,10 @@ def lines(found: Handover) -> Iterator[HandoverLine]:
     def at(instant: datetime) -> str:
         return format_instant(instant, now=found.at)
 
-    total = sum(found.statuses.values())
-    shares = ", ".join(f"{count:,} {safe(word, 40)}" for word, count in _ordered(found.statuses))
-    created = f"{total:,} collections were created" + (f": {shares}" if shares else "")
-    yield HandoverLine("happened", created)
+    created = f"{sum(found.statuses.values()):,} collections were created"
+    yield HandoverLine("happened", created + _shares(found.statuses))
+    ended = f"{sum(found.finals.values()):,} collections became final"
+    yield HandoverLine("happened", ended + _shares(found.finals))
     for currency, amount in sorted(found.collected.items()):
         yield HandoverLine("happened", f"{safe(currency, 8)} {amount:,} collected")
     arrived = sum(found.deliveries.values())
@@ -142,6 +148,7 @@ def as_json(found: Handover) -> dict[str, Any]:
         "since": found.since,
         "at": found.at,
         "collections": found.statuses,
+        "became_final": found.finals,
         "collected": found.collected,
         "deliveries": found.deliveries,
         "acts": [
@@ -175,6 +182,12 @@ def as_json(found: Handover) -> dict[str, Any]:
         ],
         "open_prompts": found.open_prompts,
     }
+
+
+def _shares(counts: dict[str, int]) -> str:
+    """Return how many there are of what, as it follows a sentence."""
+    said = ", ".join(f"{count:,} {safe(word, 40)}" for word, count in _ordered(counts))
+    return f": {said}" if said else ""
 
 
 def _actors(found: Handover) -> str:

@@ -20,7 +20,7 @@ Kusanya = Callable[..., tuple[int, str, str]]
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     path = str(tmp_path / "kusanya.sqlite")
     clock = ManualClock(NOW - timedelta(hours=30))
-    monkeypatch.setattr(lookup, "now", lambda: NOW)
+    monkeypatch.setattr(lookup, "now", lambda *_: NOW)
     with Store.open(path, clock=clock) as store:
         collection = Seed(store).life(3, at=clock.now())
         for actor, act, hours in (("asha", "note", 30), ("juma", "reveal_phone", 3)):

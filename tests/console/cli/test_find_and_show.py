@@ -87,7 +87,7 @@ def test_notes_bear_their_author_and_attempts_say_what_is_known(
 def test_an_amount_is_found_as_it_is_said_and_the_time_looked_at_is_named(
     kusanya: Kusanya, seed: Seed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lookup, "now", lambda: NOW)
+    monkeypatch.setattr(lookup, "now", lambda *_: NOW)
     seed.life(3, at=NOW - timedelta(minutes=9), amount=85_000)
     code, out, _ = kusanya("find", "TZS 85,000 at 15:15")
     assert (code, "INV-482003" in out) == (0, True)

@@ -18,7 +18,7 @@ def test_a_shift_is_printed_in_three_parts_without_a_phone(
     kusanya: Kusanya, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUSANYA_MODE", "live")
-    monkeypatch.setattr(handover, "now", lambda: NOW)
+    monkeypatch.setattr(handover, "now", lambda *_: NOW)
     path = str(tmp_path / "kusanya.sqlite")
     with Store.open(path, clock=ManualClock(NOW)) as store:
         seed = Seed(store)

@@ -38,7 +38,7 @@ def kusanya(
     monkeypatch.setenv("KUSANYA_CONFIG", str(tmp_path / "empty.toml"))
     monkeypatch.setenv("KUSANYA_DATA", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(reconcile, "now", lambda: NOON + timedelta(days=1))
+    monkeypatch.setattr(reconcile, "now", lambda *_: NOON + timedelta(days=1))
     with Store.open(copy(empty_store, tmp_path / "shop.db")) as store:
         for number in range(1, 4):
             store.record(polled(number, NOON + timedelta(hours=number), completed_at=None))

@@ -2,15 +2,21 @@
 
 import logging
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from shutil import copy
 from typing import Any
 
+import msgspec
 import pytest
+from tests.kit.payments import polled
 
 from kusanya.alarms.silence import detect_silence, load_silence
 from kusanya.client import Client
 from kusanya.client.effects import Failure
 from kusanya.client.observations import answer_observation
+from kusanya.clock import ManualClock
 from kusanya.state.observation import Source
+from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict
 from kusanya.watch import (
     FIRST_POLL,
@@ -202,3 +208,25 @@ def test_a_poller_notes_how_far_its_clock_is_from_the_services(scene: Any) -> No
         scene.clock.paused_s += 400
         last = noted()
     assert abs(last + timedelta(seconds=201)) <= timedelta(seconds=2)
+
+
+def test_what_a_catch_up_learns_after_the_endpoint_is_reached_again_is_no_silence(
+    tmp_path: Path, empty_store: Path
+) -> None:
+    """An outage of an hour is over, a genuine event has come, and a poll finds the lost finals."""
+    store = Store.open(copy(empty_store, tmp_path / "caught-up.db"), clock=ManualClock(NOON))
+    down = NOON - timedelta(hours=2)
+    for number in range(4):
+        store.record(polled(number, down + timedelta(minutes=number), mode=Mode.TEST))
+    assert load_silence(store, Mode.TEST, now=NOON) is not None
+    store.record(
+        msgspec.structs.replace(
+            forged(at=NOON - timedelta(hours=1)),
+            verdict=Verdict.UNPARSEABLE, reason="unreadable", answer=200,
+        )
+    )  # fmt: skip
+    assert load_silence(store, Mode.TEST, now=NOON) is None
+    late = polled(9, down + timedelta(minutes=30), mode=Mode.TEST)
+    store.record(msgspec.structs.replace(late, observed_at=NOON - timedelta(minutes=2)))
+    assert load_silence(store, Mode.TEST, now=NOON) is None
+    store.close()

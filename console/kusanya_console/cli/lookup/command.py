@@ -10,6 +10,7 @@ from kusanya.privacy import mask_text
 from kusanya.text import safe
 from kusanya_console.cli.options import (
     AsJson,
+    ClockName,
     ProfileName,
     StoreUrl,
     now,
@@ -57,6 +58,7 @@ def find(
     ] = False,
     profile: ProfileName = None,
     store: StoreUrl = None,
+    clock: ClockName = "real",
     as_json: AsJson = False,
 ) -> None:
     """Find payments and unanswered creations as support would ask for them.
@@ -71,7 +73,7 @@ def find(
     from kusanya_console.cli.lookup.batch import ExitCode, LookupReport, answer_all, read_texts
 
     speak(as_json=as_json)
-    chosen, present = profile_of(profile, store), now()
+    chosen, present = profile_of(profile, store), now(clock)
     with _open_or_hint(chosen.store, read_only=not keep_receipt) as opened:
 
         def ask(asked: str) -> LookupReport:
@@ -113,6 +115,7 @@ def show(
     *,
     profile: ProfileName = None,
     store: StoreUrl = None,
+    clock: ClockName = "real",
     as_json: AsJson = False,
 ) -> None:
     """Show all that is known about a collection, an event or a creation.
@@ -125,7 +128,7 @@ def show(
     from kusanya_console.ui.language import translate
 
     speak(as_json=as_json)
-    chosen, present = profile_of(profile, store), now()
+    chosen, present = profile_of(profile, store), now(clock)
     with _open_or_hint(chosen.store) as opened:
 
         def ask(asked: str) -> LookupReport:
@@ -159,6 +162,7 @@ def audit(
     limit: Annotated[int, typer.Option(min=1, help="How many acts, newest first.")] = 50,
     profile: ProfileName = None,
     store: StoreUrl = None,
+    clock: ClockName = "real",
     as_json: AsJson = False,
 ) -> None:
     """List what people did, newest first: who, when, what, to which payment, why, how it ended.
@@ -174,7 +178,7 @@ def audit(
     where = AuditFilter(
         actors=(actor,) if actor else (),
         acts=(act,) if act else (),
-        since=None if since is None else since_of("--since", since, now=now()),
+        since=None if since is None else since_of("--since", since, now=now(clock)),
     )
     with _open(profile_of(profile, store).store) as opened:
         page = opened.audit.page(where=where, limit=limit)

@@ -1,8 +1,9 @@
 """Counts and sums for dashboards: read from rollups, and of the history at most one hour."""
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from kusanya.store.queries.base import StorePart
 from kusanya.store.records import DeliveryRollupRow, RollupRow, Verdict
@@ -55,15 +56,24 @@ class Rollups(StorePart):
 
         Counted by the row: for the part of an hour, which no rollup has.
         """
+        return self._counted(mode, collection.c.created_at, since=since, until=until)
+
+    def finals_within(
+        self, mode: Mode, *, since: datetime, until: datetime
+    ) -> tuple[RollupRow, ...]:
+        """Return one bucket of what became final between two instants, whenever it was created."""
+        return self._counted(mode, collection.c.final_seen_at, since=since, until=until)
+
+    def _counted(
+        self, mode: Mode, at: ColumnElement[Any], *, since: datetime, until: datetime
+    ) -> tuple[RollupRow, ...]:
         it = collection.c
         query = (
             select(
                 it.channel, it.currency, it.status, it.failure_code,
                 func.count(), func.sum(it.amount), func.sum(it.fee),
             )
-            .where(
-                it.mode == mode.value, it.created_at >= to_us(since), it.created_at < to_us(until)
-            )
+            .where(it.mode == mode.value, at >= to_us(since), at < to_us(until))
             .group_by(it.channel, it.currency, it.status, it.failure_code)
         )  # fmt: skip
         with self._reading("read figures") as connection:
