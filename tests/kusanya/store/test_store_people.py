@@ -1,9 +1,12 @@
 """Notes and the audit of people's acts."""
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
 
+from kusanya.alarms.acknowledgements import acknowledgements
 from kusanya.errors import StoreError
 from kusanya.store import Store
 from kusanya.store.records import AuditFilter, ChangeKind, Note
@@ -73,3 +76,24 @@ def test_revealing_an_unknown_phone_is_audited_too(store: Store) -> None:
     with pytest.raises(StoreError, match="no such collection"):
         store.audit.reveal_phone("col_9", Mode.TEST, actor="asha", why="curious")
     assert store.audit.page().rows[0].outcome == "unknown collection"
+
+
+def test_the_newest_act_on_a_subject_is_found_under_thousands_of_later_ones(store: Store) -> None:
+    me = store.audit.actor
+    for why in ("first", "second"):
+        store.audit.add(actor=me, act="acknowledge", subject="silent:shop", detail=why)
+    store.audit.add(actor=me, act="acknowledge", subject="stuck:1", detail="mine")
+    store.audit.add(actor=me, act="acknowledge", subject="stuck:1", outcome="failed: no")
+    store.audit.add(actor=me, act="acknowledge")
+    writing = [
+        partial(store.audit.add, actor=me, act="resend", subject=f"evt_{n}") for n in range(1_100)
+    ]
+    with ThreadPoolExecutor(32) as many:
+        for added in [many.submit(act) for act in writing]:
+            added.result()
+    newest = store.audit.newest_done("acknowledge")
+    assert {subject: row.detail for subject, row in newest.items()} == {
+        "silent:shop": "second",
+        "stuck:1": "mine",
+    }
+    assert acknowledgements(store).keys() == newest.keys()

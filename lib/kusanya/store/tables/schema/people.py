@@ -34,6 +34,8 @@ audit: Final = Table(
     Column("detail", Text, nullable=False),
     Column("outcome", Text, nullable=False),
     UniqueConstraint("id"),
+    # audit.newest_done: the one of hundreds of thousands of acts that somebody acknowledged by.
+    Index(None, "act", "subject", "seq"),
 )
 
 
