@@ -123,7 +123,10 @@ _SECRETS: Final = (
     (re.compile(r"(?i)\bbearer\s+[^\s'\",;]+"), "Bearer (secret)"),
     (re.compile(r"whsec_[A-Za-z0-9_+/=\-]*"), "whsec_(secret)"),
     # The service's prefix is configurable and may hold underscores itself.
-    (re.compile(r"[A-Za-z0-9_\-]*_(test|live)_sk_[^\s'\",;]*"), r"\1 key (secret)"),
+    (
+        re.compile(r"(?<![A-Za-z0-9_\-])[A-Za-z0-9_\-]*_(test|live)_sk_[^\s'\",;]*"),
+        r"\1 key (secret)",
+    ),
     (re.compile(r"dash_[A-Za-z0-9_\-]{8,}"), "dash_(secret)"),
 )
 
@@ -146,7 +149,7 @@ def mask_text(text: str) -> str:
     return _PHONES.sub(lambda found: mask_phone(found[0]), text)
 
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+\-]*|[{}\[\]:,]')
+_TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|-?[0-9][0-9.eE+\-]*|[{}\[\]:,]')
 _PHONE_FIELDS: Final = frozenset({"phone", "msisdn", "phone_number", "mobile"})
 """Fields whose whole value is a phone, in any spelling."""
 _EXACT_FIELDS: Final = frozenset(

@@ -19,7 +19,12 @@ _NAMED: Final = {
     0x1B: "␛",
     0x7F: "␡",
 }
-_HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+_BLANK: Final = frozenset(
+    {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x16FE4, 0x1D159}
+    | {0x180B, 0x180C, 0x180D, 0x180F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
+)
+"""Letters, marks and symbols that draw nothing: joiners, fillers, variation selectors, blanks."""
 _PLAIN: Final = re.compile(r"[ -~]*")
 _COMBINING_KEPT: Final = 2
 """More marks than this on one letter draw over the neighbouring lines."""
@@ -29,10 +34,10 @@ DEFAULT_LIMIT: Final = 256
 def safe(text: str, limit: int = DEFAULT_LIMIT) -> str:
     """Return `text` with everything invisible or active made visible, cut to `limit` characters.
 
-    Control, format, surrogate, private and unassigned characters become a visible mark (␛, ⏎, or
-    the code point as ⟨202E⟩); at most two combining marks stay in a row; a cut ends in …. The
-    result is one line and holds no character that a terminal acts on. Markup is not this function's
-    concern: callers never parse its result.
+    Control, format, surrogate, private and unassigned characters, those that draw nothing and every
+    blank but the usual space become a visible mark (␛, ⏎, or the code point as ⟨202E⟩); at most two
+    combining marks stay in a row; a cut ends in …. The result is one line and holds no character
+    that a terminal acts on. Markup is not this function's concern: callers never parse its result.
     """
     if _PLAIN.fullmatch(text) is not None:
         return text if len(text) <= limit else f"{text[: max(limit - 1, 0)]}…"
@@ -40,7 +45,7 @@ def safe(text: str, limit: int = DEFAULT_LIMIT) -> str:
     length = marks = 0
     for character in text[: limit + 1]:
         category = unicodedata.category(character)
-        if category in _HIDDEN_CATEGORIES:
+        if character != " " and (category in _HIDDEN_CATEGORIES or ord(character) in _BLANK):
             piece, marks = _mark(character), 0
         elif category in {"Mn", "Me"}:
             marks += 1

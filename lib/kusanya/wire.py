@@ -60,7 +60,9 @@ Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
 _matches_collection_id: Final = re.compile(r"col_[A-Za-z0-9_\-]{1,120}").fullmatch
 _matches_event_id: Final = re.compile(r"evt_[A-Za-z0-9_\-]{1,120}").fullmatch
-_ENUM_VALUE: Final = re.compile(r"Invalid enum value .*(?= - at )", re.DOTALL)
+_ENUM_VALUE: Final = re.compile(
+    r"Invalid enum value .*(?= - at )|Invalid enum value .*+\Z", re.DOTALL
+)
 _IDEMPOTENCY_KEY: Final = re.compile(r"[\x20-\x7e]{1,255}")
 
 

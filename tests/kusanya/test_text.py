@@ -58,6 +58,7 @@ def test_the_result_is_one_short_line_without_anything_a_terminal_acts_on(
         "Zl",
         "Zp",
     }
+    assert not {one for one in shown if one.isspace()} - {" "}
     assert len(shown.splitlines()) <= 1
     assert safe(shown, limit) == shown
 
@@ -68,3 +69,31 @@ def test_the_result_is_one_short_line_without_anything_a_terminal_acts_on(
 )
 def test_a_long_name_keeps_its_begin_and_its_end(limit: int, shown: str) -> None:
     assert shorten("ledger.csv", limit) == shown
+
+
+_NOTHING_DRAWN = ("VARIATION SELECTOR", "VOWEL INHERENT", "GRAPHEME JOINER", "NULL NOTEHEAD")
+
+
+def _draws_nothing(character: str) -> bool:
+    """Tell by Unicode's own names, where `safe` goes by code points."""
+    name = unicodedata.name(character, "")
+    filler = name.endswith("FILLER") and unicodedata.category(character)[0] in "LM"
+    blank = name.endswith("PATTERN BLANK")
+    return filler or blank or any(part in name for part in _NOTHING_DRAWN)
+
+
+def test_no_character_of_unicode_that_is_blank_or_draws_nothing_is_left() -> None:
+    every = map(chr, range(0x110000))
+    left = [
+        f"{ord(one):04X}"
+        for one in every
+        if (not one.isprintable() or _draws_nothing(one)) and safe(f"a{one}b") == f"a{one}b"
+    ]
+    assert not left
+
+
+def test_every_other_character_is_left_as_it_is() -> None:
+    every = map(chr, range(0x110000))
+    changed = [one for one in every if one.isprintable() and safe(one) != one]
+    assert changed
+    assert all(_draws_nothing(one) for one in changed)

@@ -59,7 +59,7 @@ class DeploySettings(msgspec.Struct, frozen=True, kw_only=True):
                 raise ConfigurationError(
                     f"{name} holds nothing or a sign that files of settings read otherwise"
                 )
-        if re.search(r"//[^/@]*:[^/@]*@", self.store):
+        if re.search(r"//[^/@:]*:[^/@]*@", self.store):
             raise ConfigurationError(
                 "--store holds a password, which would stand in the files: leave it out and give "
                 "PostgreSQL's PGPASSFILE, or a secret, to the programs"

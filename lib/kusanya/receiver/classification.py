@@ -54,7 +54,8 @@ KEPT_HEADER_BYTES: Final = 8 * 1024
 """Of all kept headers together, the longest signature header that is read among them."""
 _NOT_JSON: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 # A string of JSON, read in one pass: no part of the expression can match the same text twice.
-_STRING: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+# One that is never closed reaches to the end: else each quote in it would be tried again.
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _decode_json: Final = msgspec.json.Decoder().decode
 _NESTING: Final = frozenset({dict, list})
 _modes: Final = frozenset(Mode)

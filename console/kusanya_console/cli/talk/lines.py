@@ -23,7 +23,7 @@ from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import attempt_words, first_sent_words
 
 _NAME = 60
-_MASKED = re.compile(r"\+?[0-9]*•+([0-9]*)")
+_MASKED = re.compile(r"(?:\+|(?<![0-9]))[0-9]*+•+([0-9]*)")
 _NOT_PAID = frozenset({Status.FAILED.value, Status.EXPIRED.value})
 
 

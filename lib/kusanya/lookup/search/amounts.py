@@ -17,6 +17,8 @@ AROUND: Final = timedelta(minutes=15)
 """A time stands for this much before and after it."""
 _DAY: Final = timedelta(days=1)
 _CURRENCY: Final = r"(?:tzs|tshs?|shs?|shilingi|/[=\-])"
+_LONGEST: Final = 200
+"""Characters above which a text asks for more than an amount and a time."""
 _TIMES: Final = {"k": 1_000, "elfu": 1_000, "laki": 100_000}
 _MONEY: Final = re.compile(
     rf"(?:{_CURRENCY}\.?\s*)?(?:(elfu|laki)\s+)?"
@@ -113,6 +115,8 @@ def read_amount(
     `day` gives the first instant of the business day of an instant. A time without a day is the
     last one that has passed; an amount alone is looked for on the present day.
     """
+    if len(text) > _LONGEST:
+        return None
     today = day(now)
     read = _read(text.casefold(), today.date())
     if read is None or not read.amounts or (read.clock is not None and read.part is not None):

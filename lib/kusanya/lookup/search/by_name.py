@@ -20,7 +20,7 @@ _BOUND: Final = 50
 _JOINTS: Final = re.compile(r"[\s\-_/.#]+")
 _JOINED_BY: Final = ("-", "", "/", "_", ".", " ")
 _MOST_PIECES: Final = 6
-_UNJOINED: Final = re.compile(r"([A-Za-z]+)([0-9OoIl]*[0-9][0-9OoIl]*)")
+_UNJOINED: Final = re.compile(r"([A-Za-z]++)([0-9][0-9OoIl]*)")
 _SCANNED: Final = re.compile(r"[OoIl]*[0-9][0-9OoIl]*")
 _LOOKALIKES: Final = str.maketrans("OoIl", "0011")
 

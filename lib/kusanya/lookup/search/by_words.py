@@ -30,7 +30,7 @@ _RECEIPT_LEAST: Final = 6
 _BETWEEN: Final = re.compile(r"[\s,;]+")
 _WITHIN: Final = re.compile(r"[:=()]+")
 _EDGES: Final = re.compile(r"^[^\w]+|[^\w]+$")
-_LABEL: Final = re.compile(r"[^\W\d]+[:=](?=[\s,;]|$)")
+_LABEL: Final = re.compile(r"(?<![^\W\d])[^\W\d]++[:=](?=[\s,;]|$)")
 """What stood before the phone."""
 _DIGIT: Final = re.compile(r"[0-9]")
 _SHOWN: Final = 40

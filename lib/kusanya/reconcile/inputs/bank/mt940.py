@@ -73,17 +73,18 @@ def read(name: str, data: bytes) -> Entries:
 
 def _fields(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield every field with the number of its first line; further lines belong to it."""
-    first, tag, value = 0, "", ""
+    first, tag, value = 0, "", [""]
     for number, line in enumerate(text.splitlines(), start=1):
         found = _TAG.match(line)
         if found is None:
-            value = f"{value}\n{line}" if not line.startswith(("-", "{")) else value
+            if not line.startswith(("-", "{")):
+                value.append(line)
             continue
         if tag:
-            yield first, tag, value
-        first, tag, value = number, found[1], line[found.end() :]
+            yield first, tag, "\n".join(value)
+        first, tag, value = number, found[1], [line[found.end() :]]
     if tag:
-        yield first, tag, value
+        yield first, tag, "\n".join(value)
 
 
 def _balance(value: str) -> tuple[str | None, int | None]:

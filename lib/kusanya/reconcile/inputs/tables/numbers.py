@@ -29,13 +29,17 @@ _CURRENCIES: Final = {
 _SPACES: Final = " \u00a0\u202f\u2009'"
 _WRITTEN: Final = re.compile(
     rf"""
-    (?P<open>\()? \s* (?P<minus>[-\u2212\u2013+])? \s*
-    (?:(?P<before>[A-Za-z]{{2,4}})\.?)? \s* (?P<inner>[-\u2212\u2013+])? \s*
-    (?P<number>[0-9][0-9.,{_SPACES}]*?)
-    \s* (?:/=|/-|=)? \s* (?:(?P<after>[A-Za-z]{{2,4}})\.?)? \s* (?P<end>-)? \s* (?P<close>\))?
+    (?P<open>\()?+ \s*+ (?P<minus>[-\u2212\u2013+])?+ \s*+
+    (?:(?P<before>[A-Za-z]{{2,4}}+)\.?+)?+ \s*+ (?P<inner>[-\u2212\u2013+])?+ \s*+
+    (?P<number>[0-9][0-9.,{_SPACES}]*+)
+    \s*+ (?:/=|/-|=)?+ \s*+ (?:(?P<after>[A-Za-z]{{2,4}}+)\.?+)?+
+    \s*+ (?P<end>-)?+ \s*+ (?P<close>\))?+
     """,
     re.VERBOSE,
 )
+"""Every part is possessive: none gives back what it took, so that no text is tried twice."""
+_LONGEST: Final = 200
+"""Longest cell that is read as a number, in characters."""
 _COMMA: Final = re.compile(r"\d{1,3}(?:,\d{3})+\.\d{1,2}|\d{1,3}(?:,\d{3}){2,}")
 _DOT: Final = re.compile(r"\d{1,3}(?:\.\d{3})+,\d{1,2}|\d{1,3}(?:\.\d{3}){2,}")
 
@@ -86,12 +90,17 @@ def _exact(cell: str) -> _Found:
 
 def _mark(cells: list[str]) -> str | None:
     """Return the mark for thousands that the column proves: a comma, a dot, or None."""
-    numbers = [found["number"] for cell in cells if (found := _WRITTEN.fullmatch(cell.strip()))]
+    numbers = [found["number"].strip() for cell in cells if (found := _fitting(cell))]
     commas = sum(_COMMA.fullmatch(number) is not None for number in numbers)
     dots = sum(_DOT.fullmatch(number) is not None for number in numbers)
     if commas == dots:
         return None
     return "," if commas > dots else "."
+
+
+def _fitting(cell: str) -> re.Match[str] | None:
+    bare = cell.strip()
+    return _WRITTEN.fullmatch(bare) if len(bare) <= _LONGEST else None
 
 
 def mark_of(columns: list[Any]) -> str | None:
@@ -101,7 +110,9 @@ def mark_of(columns: list[Any]) -> str | None:
 
 
 def _number(cell: str, mark: str | None) -> _Found:
-    found = _WRITTEN.fullmatch(cell.strip())
+    if len(cell.strip()) > _LONGEST:
+        return None, None, f"has more than {_LONGEST} characters: no number is so long"
+    found = _fitting(cell)
     if found is None or bool(found["open"]) != bool(found["close"]):
         return None, None, "is not a whole number"
     words = [found[name].casefold() for name in ("before", "after") if found[name]]
