@@ -24,7 +24,7 @@ from kusanya.filters.parsing import parse
 from kusanya.filters.terms import FilterError
 from kusanya.lookup.search.amounts import read_amount
 from kusanya.reconcile.frames.columns import DType
-from kusanya.reconcile.inputs.bank import camt, mt940
+from kusanya.reconcile.inputs.bank import camt, mt940, ofx
 from kusanya.reconcile.inputs.mapping import Layout
 from kusanya.reconcile.inputs.tables import dates, footers, numbers
 from kusanya.reconcile.inputs.tables.sheet import Sheet
@@ -169,6 +169,8 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "footers.skipped": _footers,
     "mt940.read": _statement(mt940.read, _MT940),
     "camt.read": _statement(camt.read, _CAMT),
+    "ofx.read": _statement(ofx.read, "OFXHEADER:100\n\n<OFX>"),
+    "ofx.read, an entry": _statement(ofx.read, "OFXHEADER:100\n\n<OFX><STMTRS><STMTTRN><MEMO>"),
     "confirmations.read": confirmations.read,
     "lookup.read_amount": lambda text: read_amount(text, now=_NOW, day=_midnight),
     "filters.parse": _refused(parse, FilterError),

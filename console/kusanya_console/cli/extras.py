@@ -22,7 +22,7 @@ class Extra(NamedTuple):
 
 _SERVER: Final = ("uvicorn", "httptools")
 _TABLES: Final = (
-    *("defusedxml", "duckdb", "mt940", "ofxtools", "openpyxl", "pandas", "pyarrow", "xlrd"),
+    *("defusedxml", "duckdb", "mt940", "openpyxl", "pandas", "pyarrow", "xlrd"),
     "xlsxwriter",
 )
 NEEDS: Final = {

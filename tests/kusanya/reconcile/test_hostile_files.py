@@ -23,7 +23,7 @@ import resource, sys
 from pathlib import Path
 from kusanya.errors import InputRefused
 from kusanya.reconcile.inputs import files, movements
-import openpyxl, xlrd, mt940, ofxtools.Parser, defusedxml.ElementTree
+import openpyxl, xlrd, mt940, defusedxml.ElementTree
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 limit = used + {limit}
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
@@ -142,8 +142,8 @@ STATEMENTS: dict[str, tuple[Make, str]] = {
         "an entry of over 500,000 elements",
     ),
     "a statement cut short": (lambda: CAMT % b"<Stmt>", "is not XML that can be read"),
-    "OFX in OFX": (lambda: OFX + b"<OFX>" * 200_000, "lie too deep"),
-    "OFX in OFX with texts between": (lambda: OFX + b"<A><B>1" * 100_000, "lie too deep"),
+    "OFX in OFX": (lambda: OFX + b"<OFX>" * 200_000, "do not end in turn"),
+    "OFX in OFX with texts between": (lambda: OFX + b"<A><B>1" * 100_000, "do not end in turn"),
     "OFX without an element": (lambda: OFX + b"none", "is not OFX that can be read"),
     "a CSV cell of ten megabytes": (
         lambda: b"at,amount,currency\n" + b'"' + b"x" * 10_000_000 + b'",1,TZS\n',
