@@ -9,9 +9,11 @@ import pytest
 from kusanya.errors import InputRefused
 from kusanya.reconcile.analysis import fees
 from kusanya.reconcile.analysis.amount_bands import bands
+from kusanya.reconcile.analysis.report import report
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import TARIFF
 from kusanya.reconcile.frames.days import period
+from kusanya.reconcile.frames.tolerance import Tolerance
 from kusanya.reconcile.inputs import load, tariff_file
 from kusanya.reconcile.notebook import environment_check
 from kusanya.store import Store
@@ -143,3 +145,28 @@ def test_the_first_page_says_what_is_wrong_and_does_not_fail(tmp_path: Path) -> 
     assert wrong["what"].tolist() == ["store"]
     assert "none.db" in wrong["found"].iloc[0]
     assert environment_check.check()["good"].all()
+
+
+@pytest.mark.parametrize(("allowed", "left"), [(0, 2), (1, 2), (2, 1), (3, 0)])
+def test_a_fee_within_the_tolerance_is_no_exception(
+    tmp_path: Path, collections_of: Make, allowed: int, left: int
+) -> None:
+    rows = collections_of(
+        {"amount": 10_000, "fee": 180 + 2}, {"amount": 10_000, "fee": 180 - 3}, {"fee": 18}
+    )
+    prices = read(tmp_path, RATE)
+    tolerance = Tolerance(fee=allowed)
+    march = period("2026-03")
+    found = fees.exceptions(rows, period=march, tariff=prices, tolerance=tolerance)
+    priced = fees.priced(rows, period=march, tariff=prices, tolerance=tolerance)
+    assert len(found) == len(priced.exceptions) == left
+
+
+def test_the_whole_audit_keeps_to_the_tolerance_that_was_given(tmp_path: Path) -> None:
+    tariff = str(_written(tmp_path, RATE.replace("180", "181")))
+    plain = load.inputs(period="2026-03", tariff=tariff)
+    assert len(fees.audit(plain).exceptions) > 0
+    generous = load.inputs(period="2026-03", tariff=tariff, tolerance=Tolerance(fee=1_000))
+    assert fees.audit(generous).exceptions.empty
+    made = report(generous)
+    assert made.page("fee_exceptions").frame.empty

@@ -4,6 +4,7 @@ import csv
 import io
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -270,3 +271,32 @@ def test_the_command_writes_what_the_pack_of_the_same_run_holds(
         *("--pack", ".", "--accounts", "accounts.toml", "--format", "sage", "--out", "x.csv")
     )
     assert (code, "--format is one of quickbooks, xero, odoo" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("day", "taxes"),
+    [("04", (0, 0)), ("05", (14, 27)), ("06", (14, 27)), ("07", (15, 0)), ("09", (0, 0))],
+)
+def test_a_days_taxes_are_those_of_the_price_that_holds_on_it(
+    tmp_path: Path, collections_of: Callable[..., pd.DataFrame], day: str, taxes: tuple[int, int]
+) -> None:
+    import msgspec
+
+    price = '[[price]]\nchannel = "MPESA_TZ"\ncurrency = "TZS"\nfee = 180\n'
+    text = (
+        f'{price}from = 2026-03-05\nto = 2026-03-06\nvat = 1800\nexcise = 1000\ntaxes = "inside"\n'
+        f'{price}from = 2026-03-07\nto = 2026-03-08\nexcise = 900\ntaxes = "inside"\n'
+        '[[price]]\nchannel = "MPESA_TZ"\ncurrency = "KES"\nfee = 1\nvat = 5000\ntaxes = "inside"\n'
+        '[[price]]\nchannel = "TIGO_TZ"\ncurrency = "TZS"\nfee = 1\nvat = 5000\ntaxes = "inside"\n'
+    )
+    (tmp_path / "agreed.toml").write_text(text, encoding="utf-8")
+    at = datetime.fromisoformat(f"2026-03-{day}T09:00:00+00:00")
+    rows = collections_of({"amount": 10_000, "fee": 180, "created_at": at, "completed_at": at})
+    month = msgspec.structs.replace(
+        load.inputs(period="2026-03", tariff=str(tmp_path / "agreed.toml")),
+        collections=rows,
+        statement=None,
+    )
+    daily = fees.daily(rows, period=month.period, tariff=month.tariff)
+    [posted_] = columns.records(postings.postings(month, daily))
+    assert (posted_.excise, posted_.vat) == taxes

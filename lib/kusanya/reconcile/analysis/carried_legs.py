@@ -230,7 +230,9 @@ def _fees(
     if inputs.tariff is None:
         return {item["break_id"]: _counted(item) for item in was}
     known = set(collections["id"])
-    wrong = fees.exceptions(collections, period=span, tariff=inputs.tariff)
+    wrong = fees.exceptions(
+        collections, period=span, tariff=inputs.tariff, tolerance=inputs.tolerance
+    )
     listed = open_items.numbered(inputs, open_items.of_fees(wrong, is_agreed=True))
     rows = {row["break_id"]: row for row in listed}
     found: dict[str, Item | None] = {}

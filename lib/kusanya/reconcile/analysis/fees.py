@@ -36,6 +36,7 @@ from kusanya.reconcile.frames.engine import Source, query
 from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.prices import Bands, Model, Point
 from kusanya.reconcile.frames.report_inputs import Inputs
+from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance
 
 _DAILY: Final = ("fees/daily", DAILY)
 _EXPECTED: Final = ("fees/expected", EXPECTED)
@@ -96,9 +97,14 @@ def expected(
     return found
 
 
-def exceptions(collections: Source, *, period: Period, tariff: pd.DataFrame) -> pd.DataFrame:
-    """Return every collection whose fee is not the tariff's, the largest drift first."""
-    [found] = _priced(collections, tariff, period, _EXCEPTIONS)
+def exceptions(
+    collections: Source, *, period: Period, tariff: pd.DataFrame, tolerance: Tolerance = PLAIN
+) -> pd.DataFrame:
+    """Return every collection whose fee is not the tariff's, the largest drift first.
+
+    A fee that differs by no more than the tolerance of fees is no exception.
+    """
+    [found] = _priced(collections, tariff, period, _EXCEPTIONS, tolerance=tolerance)
     return found
 
 
@@ -111,10 +117,12 @@ class TariffCheck(msgspec.Struct, frozen=True, kw_only=True):
     """By currency how many collections the tariff has no price for, and their fees."""
 
 
-def priced(collections: Source, *, period: Period, tariff: pd.DataFrame) -> TariffCheck:
+def priced(
+    collections: Source, *, period: Period, tariff: pd.DataFrame, tolerance: Tolerance = PLAIN
+) -> TariffCheck:
     """Return `daily`, `exceptions` and what has no price, for the cost of pricing once."""
     asked = (_DAILY, _EXCEPTIONS, _UNPRICED)
-    days, wrong, without = _priced(collections, tariff, period, *asked)
+    days, wrong, without = _priced(collections, tariff, period, *asked, tolerance=tolerance)
     return TariffCheck(daily=days, exceptions=wrong, unpriced=without)
 
 
@@ -133,7 +141,9 @@ def audit(inputs: Inputs, *, edges: Sequence[int] = EDGES) -> FeeAudit:
     rows, period = inputs.collections, inputs.period
     prices = tariff(rows, period=period) if inputs.tariff is None else inputs.tariff
     asked = (_EXPECTED, _EXCEPTIONS, _DAILY)
-    by_band, wrong, days = _priced(rows, prices, period, *asked, edges=edges)
+    by_band, wrong, days = _priced(
+        rows, prices, period, *asked, edges=edges, tolerance=inputs.tolerance
+    )
     return FeeAudit(
         tariff=prices,
         by_band=by_band,
@@ -179,12 +189,14 @@ def _priced(
     period: Period,
     *asked: tuple[str, Schema],
     edges: Sequence[int] = EDGES,
+    tolerance: Tolerance = PLAIN,
 ) -> list[pd.DataFrame]:
     """Return the answers of queries over what the tariff prices, in their order."""
     with open_engine(collections) as engine:
         engine.register("collections", collections, COLLECTIONS)
         engine.register("tariff", tariff, TARIFF)
         engine.register("bands", bands(edges), BANDS)
+        engine.define({"fee_tolerance": tolerance.fee})
         engine.run(query("fees/priced"))
         return [engine.frame(query(name), schema, _days(period)) for name, schema in asked]
 

@@ -152,7 +152,9 @@ def report(
     charged = fees.tariff(inputs.collections, period=inputs.period)
     report_step("auditing fees: by day and channel")
     agreed = charged if inputs.tariff is None else inputs.tariff
-    priced = fees.priced(inputs.collections, period=inputs.period, tariff=agreed)
+    priced = fees.priced(
+        inputs.collections, period=inputs.period, tariff=agreed, tolerance=inputs.tolerance
+    )
     left = _list_open(inputs, legs, priced, late, report_step)
     delta = columns.empty(DELTA) if late is None else late
     report_step("counting failures")

@@ -11,5 +11,5 @@ SELECT
     expected_fee AS expected,
     fee - expected_fee AS drift
 FROM priced
-WHERE created_day BETWEEN $first AND $last AND fee <> expected_fee
+WHERE created_day BETWEEN $first AND $last AND abs(fee - expected_fee) > {fee_tolerance}
 ORDER BY abs(fee - expected_fee) DESC, created_at, id
