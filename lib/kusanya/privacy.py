@@ -128,6 +128,10 @@ _SECRETS: Final = (
         r"\1 key (secret)",
     ),
     (re.compile(r"dash_[A-Za-z0-9_\-]{8,}"), "dash_(secret)"),
+    (re.compile(r"(?i)\bbasic\s+[A-Za-z0-9+/]{6,}={0,2}"), "Basic (secret)"),
+    # User and password of an address, up to its last @; the next address ends the search.
+    (re.compile(r"://(?:(?!://)[^\s@'\"<>]){0,512}@(?:[^\s@'\"<>/]{1,255}@)?"), "://(secret)@"),
+    (re.compile(r"(?i)\b((?:ssl)?password|passwd|passfile)\s?=\s?[^\s&'\",;]+"), r"\1=(secret)"),
 )
 
 

@@ -5,10 +5,15 @@ API keys and signing secrets are wrapped where they enter the program. There is 
 """
 
 import hmac
+import re
 from typing import Final, NoReturn
 
 SIGNING_PREFIX: Final = "whsec_"
 """What every signing secret of an endpoint begins with. Source: Authentication 4."""
+_PLAIN: Final = re.compile(r"[!-~]+")
+"""Printable ASCII without blanks: what a header carries and a dashboard shows."""
+_SHORTEST: Final = 3
+"""Fewer characters are a slip of the hand, and anyone could guess them."""
 
 
 class Secret:
@@ -76,4 +81,28 @@ def signing_secret(value: "str | Secret") -> Secret:
         raise ValueError(f"a signing secret begins with {SIGNING_PREFIX}")
     if text == SIGNING_PREFIX:
         raise ValueError(f"nothing follows {SIGNING_PREFIX}: copy the whole signing secret")
+    _refuse_slips(text.removeprefix(SIGNING_PREFIX))
     return found
+
+
+def bearer_secret(value: "str | Secret") -> Secret:
+    """Return an API key or a token as a Secret.
+
+    Raises ValueError for a text that no header could carry, and for one of a few characters. No
+    message repeats it.
+    """
+    text = value.reveal() if isinstance(value, Secret) else value
+    if text != text.strip():
+        raise ValueError("it has white space around it")
+    found = Secret(text)
+    _refuse_slips(text)
+    return found
+
+
+def _refuse_slips(text: str) -> None:
+    if not _PLAIN.fullmatch(text):
+        raise ValueError(
+            "it holds a blank, an invisible or a non-ASCII character: copy it anew, as a whole"
+        )
+    if len(text) < _SHORTEST:
+        raise ValueError("it is too short: copy the whole of it")

@@ -17,6 +17,7 @@ import msgspec
 
 from kusanya.clock import Clock, ScaledClock, SystemClock
 from kusanya.errors import ConfigurationError
+from kusanya.secret_url import mask_url
 
 _TIMEOUT_S: Final = 5.0
 _PATH: Final = "/dashboard/clock"
@@ -90,5 +91,5 @@ def _read(url: str) -> _ClockState:
         return msgspec.json.decode(body, type=_ClockState)
     except (OSError, ValueError, http.client.HTTPException) as error:
         raise ConfigurationError(
-            f"no service clock at {url}: is the embedded service running there?"
+            f"no service clock at {mask_url(url)}: is the embedded service running there?"
         ) from error

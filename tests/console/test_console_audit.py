@@ -92,7 +92,7 @@ async def test_what_was_acknowledged_is_named_in_words(
         ("unsent:live:https://a.example:8/x:2026-03-04T12", "unsent, https://a.example:8/x, live"),
         ("col_0000000000000003", None),
         ("silent:shop", None),
-        ("whsec_1:live", None),
+        ("whsec_1111:live", None),
         ("", None),
     ],
 )  # fmt: skip

@@ -61,14 +61,14 @@ async def main(guarded: bool) -> None:
     policy = AddressPolicy() if guarded else _NoPolicy()
     sender = HttpSender(policy=policy, resolve=resolver, signature_header="Service-Signature")
     hosts = [f"[{one}]" if ":" in one else one for one in [*INTERNAL, PUBLIC]] + SPELLINGS
-    request = SignedRequest(body=b"{}", signed_at_ms=0, secrets=("whsec_x",))
+    request = SignedRequest(body=b"{}", signed_at_ms=0, secrets=("whsec_xxxx",))
     for number, host in enumerate(hosts):
         endpoint = Endpoint(
             seq=number,
             id=str(number),
             mode="test",
             url=f"http://{host}:8080/",
-            secret="whsec_x",
+            secret="whsec_xxxx",
             old_secret=None,
             old_secret_until=None,
             lit_at=None,

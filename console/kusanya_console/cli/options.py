@@ -11,6 +11,7 @@ from kusanya.business_day import EAT
 from kusanya.clock import SystemClock
 from kusanya.errors import ConfigurationError
 from kusanya.profiles import Profile, load
+from kusanya.secret_url import SecretUrl
 from kusanya_console.output import USAGE, Refused
 
 _TIME_ALONE: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?")
@@ -50,7 +51,7 @@ def profile_of(name: str | None, store: str | None = None) -> Profile:
         profile = load(name)
     except ConfigurationError as error:
         raise Refused(str(error), code=USAGE) from error
-    return profile if store is None else msgspec.structs.replace(profile, store=store)
+    return profile if store is None else msgspec.structs.replace(profile, store=SecretUrl(store))
 
 
 def speak(*, as_json: bool = False) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kusanya.catch_up import CatchUpResult, Progress
     from kusanya.clock import Clock
     from kusanya.profiles import Profile
+    from kusanya.secret_url import SecretUrl
     from kusanya.store import Store
 
 _NAMED = 20
@@ -211,7 +212,7 @@ def _read_again(chosen: "Profile", read: "Callable[[], Profile]", *, clock: "Clo
 
 
 def _open_when_there(
-    url: str, stop: "Event", *, clock: "Clock | None" = None, upgrade: bool = False
+    url: "SecretUrl", stop: "Event", *, clock: "Clock | None" = None, upgrade: bool = False
 ) -> "Store | None":
     """Open the store as soon as its database answers, as a watch waits later; None when stopped."""
     from kusanya.errors import StoreAway

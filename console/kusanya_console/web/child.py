@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from kusanya.roles import Role
+from kusanya.secret_url import SecretUrl
 from kusanya.wire import Mode
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def _of_role(
 
     found: dict[str, Any] = {}
     profile = msgspec.structs.replace(
-        load(settings.profile), store=settings.store, mode=settings.mode
+        load(settings.profile), store=SecretUrl(settings.store), mode=settings.mode
     )
     client = client_for(profile, clock, stack) if role.includes(Role.ASK) else None
     if client is not None:

@@ -21,9 +21,13 @@ keyring where one is installed.
     asha = "act"
 """
 
+import logging
 import os
+import stat
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import platformdirs
@@ -34,6 +38,9 @@ from kusanya.profiles.profile import APPLICATION, DEFAULT_PROFILE
 from kusanya.roles import Role
 from kusanya.wire import Mode
 from kusanya.wording import Language
+
+_log: Final = logging.getLogger("kusanya.profiles")
+_LARGEST_BYTES: Final = 1024 * 1024
 
 
 class ProfileSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -86,7 +93,7 @@ def read_config(environ: Mapping[str, str]) -> ConfigFile:
     """Return the file, or the defaults where there is none. Raises ConfigurationError."""
     path = config_path(environ)
     try:
-        return msgspec.toml.decode(path.read_bytes(), type=ConfigFile)
+        return msgspec.toml.decode(_bytes_of(path), type=ConfigFile)
     except FileNotFoundError:
         if environ.get("KUSANYA_CONFIG"):
             # A slip in a unit file must not become the defaults.
@@ -96,6 +103,33 @@ def read_config(environ: Mapping[str, str]) -> ConfigFile:
         raise ConfigurationError(f"cannot read {path}: {error.strerror}") from error
     except msgspec.MsgspecError as error:
         raise ConfigurationError(f"{path} is not a usable configuration: {error}") from error
+
+
+def _bytes_of(path: Path) -> bytes:
+    """Return a file's bytes, never waiting; refuse what any user of this machine may change."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - what is checked is what is read
+        found = os.fstat(descriptor)
+        if str(path) == os.devnull:
+            return b""
+        if not stat.S_ISREG(found.st_mode):
+            raise ConfigurationError(f"{path} is no file")
+        if os.name == "posix" and found.st_mode & stat.S_IWOTH:
+            raise ConfigurationError(
+                f"every user of this machine may change {path}, and with it where requests and "
+                f"secrets go: chmod go-w {path}"
+            )
+        if os.name == "posix" and found.st_mode & stat.S_IWGRP and found.st_gid != os.getgid():
+            _warn_of_group(path)
+        raw = file.read(_LARGEST_BYTES + 1)
+    if len(raw) > _LARGEST_BYTES:
+        raise ConfigurationError(f"{path} is too large to be a configuration")
+    return raw
+
+
+@lru_cache
+def _warn_of_group(path: Path) -> None:
+    _log.warning("a group that is not this user's may change %s: chmod go-w %s", path, path)
 
 
 def profile_names(*, environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:

@@ -2,14 +2,15 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from kusanya.errors import ConfigurationError
 from kusanya.profiles.config_file import ProfileSection, config_path, default_store, read_config
 from kusanya.profiles.profile import APPLICATION, DEFAULT_PROFILE, EndpointSecret, Profile
 from kusanya.profiles.secret_files import SecretText, find_secret
-from kusanya.secret import Secret, signing_secret
+from kusanya.secret import Secret, bearer_secret, signing_secret
+from kusanya.secret_url import SecretUrl
 from kusanya.wire import Mode
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_\-]{0,39}")
@@ -37,15 +38,15 @@ def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) ->
         name=chosen,
         mode=mode or Mode.TEST,
         mode_given=mode is not None,
-        base_url=environ.get("KUSANYA_BASE_URL") or section.base_url,
-        store=environ.get("KUSANYA_STORE")
-        or section.store
-        or default_store(chosen, environ=environ),
+        base_url=_service(environ, "base_url", section.base_url),
+        store=SecretUrl(
+            environ.get("KUSANYA_STORE") or section.store or default_store(chosen, environ=environ)
+        ),
         signature_header=environ.get("KUSANYA_SIGNATURE_HEADER") or section.signature_header,
         key_prefix=environ.get("KUSANYA_KEY_PREFIX") or section.key_prefix,
         api_key=_secret(api_key) or _keyring(f"{chosen}:api_key"),
         endpoints=_endpoints(signing, chosen, section.endpoints),
-        dashboard_url=environ.get("KUSANYA_DASHBOARD_URL") or section.dashboard_url,
+        dashboard_url=_service(environ, "dashboard_url", section.dashboard_url),
         dashboard_token=_secret(find_secret("DASHBOARD_TOKEN", environ)),
         payees=section.payees,
         roles=section.roles,
@@ -90,13 +91,29 @@ def _mode(text: str | None, fallback: Mode | None) -> Mode | None:
         raise ConfigurationError(f"KUSANYA_MODE is 'live' or 'test', not {text[:20]!r}") from None
 
 
+def _service(environ: Mapping[str, str], name: str, fallback: str | None) -> str | None:
+    """Return a service's address, which holds no credentials and so may be shown."""
+    variable = f"KUSANYA_{name.upper()}"
+    given = environ.get(variable)
+    found = given or fallback
+    if found is None:
+        return None
+    address = SecretUrl(found)
+    if address.has_credentials or "@" in found:
+        raise ConfigurationError(
+            f"{variable if given else name} holds credentials ({address}): an address has none; "
+            "the key stands in KUSANYA_API_KEY or in a file"
+        )
+    return found
+
+
 def _secret(found: SecretText) -> Secret | None:
     if not found.text:
         return None
     try:
-        return Secret(found.text)
-    except ValueError:
-        raise ConfigurationError(f"{found.source} has white space around it") from None
+        return bearer_secret(found.text)
+    except ValueError as error:
+        raise ConfigurationError(f"{found.source}: {error}") from None
 
 
 def _endpoints(
@@ -111,13 +128,13 @@ def _endpoints(
             raise ConfigurationError(f"{found.source}: {error}") from None
     if found.text:
         return parse_endpoint_secrets(found.text)
-    kept = ((name, _keyring(f"{profile}:endpoint:{name}")) for name in names)
+    kept = ((name, _keyring(f"{profile}:endpoint:{name}", signing_secret)) for name in names)
     return tuple(
         EndpointSecret(name=name, secrets=(secret,)) for name, secret in kept if secret is not None
     )
 
 
-def _keyring(name: str) -> Secret | None:
+def _keyring(name: str, form: Callable[[str], Secret] = bearer_secret) -> Secret | None:
     try:
         import keyring  # optional: a machine without one uses the environment
         from keyring.errors import KeyringError
@@ -127,4 +144,9 @@ def _keyring(name: str) -> Secret | None:
         value = keyring.get_password(APPLICATION, name)
     except KeyringError as error:
         raise ConfigurationError(f"the system's keyring cannot be read: {error}") from error
-    return Secret(value) if value else None
+    if not value:
+        return None
+    try:
+        return form(value)
+    except ValueError as error:
+        raise ConfigurationError(f"{name} in the system's keyring: {error}") from None

@@ -8,6 +8,7 @@ import msgspec
 from kusanya.errors import ConfigurationError
 from kusanya.roles import Role
 from kusanya.secret import Secret
+from kusanya.secret_url import SecretUrl
 from kusanya.wire import Mode
 
 APPLICATION: Final = "kusanya"
@@ -33,7 +34,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     mode_given: bool = True
     """Whether the file or the environment says the mode."""
     base_url: str | None
-    store: str
+    store: SecretUrl
+    """Its str is masked; `Store.open` takes it as it is."""
     signature_header: str
     key_prefix: str
     api_key: Secret | None
@@ -48,7 +50,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether API key or signing secrets were read from files, which may change."""
 
     def __repr__(self) -> str:
-        # The address of a store may hold a password; Store.url_shown is for people.
         return f"Profile(name={self.name!r}, mode={self.mode.value!r}, base_url={self.base_url!r})"
 
     def need_mode(self) -> Mode:

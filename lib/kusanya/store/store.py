@@ -10,6 +10,7 @@ from typing import Final, Literal, Self, overload
 
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreUnavailable
+from kusanya.secret_url import SecretUrl
 from kusanya.state.observation import Observation
 from kusanya.store.maintenance.erasing import Erasing
 from kusanya.store.maintenance.export import Parquet
@@ -78,7 +79,7 @@ class Store(StorePart):
     @classmethod
     def open(
         cls,
-        url: str | PathLike[str],
+        url: str | PathLike[str] | SecretUrl,
         *,
         clock: Clock | None = None,
         create: bool = True,
@@ -106,7 +107,7 @@ class Store(StorePart):
         Raises StoreUnavailable with what to do, StoreTooNew for a store of a newer version,
         StoreDamaged for one whose files are not whole.
         """
-        found = engines(fspath(url), read_only=read_only)
+        found = engines(url if isinstance(url, SecretUrl) else fspath(url), read_only=read_only)
         clock = clock or SystemClock()
         if acting_as:
             found.act_as(acting_as)

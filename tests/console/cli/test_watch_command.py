@@ -11,6 +11,7 @@ import pytest
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreAway, StoreUnavailable
 from kusanya.profiles import Profile, load
+from kusanya.secret_url import SecretUrl
 from kusanya.store import Store
 from kusanya_console.cli.watch import _catch_signals, _open_when_there, _read_again
 
@@ -48,7 +49,7 @@ def test_it_waits_longer_and_longer_and_says_so_once(
 ) -> None:
     away += [StoreAway("cannot open the store: refused; start again")] * 9
     pauses = Pauses()
-    found: Any = _open_when_there("postgresql://team", pauses)
+    found: Any = _open_when_there(SecretUrl("postgresql://team"), pauses)
     assert found == "open postgresql://team"
     assert pauses.seen == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
     said = capsys.readouterr().err
@@ -57,13 +58,13 @@ def test_it_waits_longer_and_longer_and_says_so_once(
 
 def test_it_can_be_stopped_while_it_waits(away: list[StoreUnavailable]) -> None:
     away += [StoreAway("refused")] * 9
-    assert _open_when_there("postgresql://team", Pauses(until=3)) is None
+    assert _open_when_there(SecretUrl("postgresql://team"), Pauses(until=3)) is None
 
 
 def test_what_waiting_does_not_help_ends_it(away: list[StoreUnavailable]) -> None:
     away.append(StoreUnavailable("of an older version"))
     with pytest.raises(StoreUnavailable, match="older"):
-        _open_when_there("postgresql://team", Pauses())
+        _open_when_there(SecretUrl("postgresql://team"), Pauses())
 
 
 def test_a_key_is_read_again_and_an_unfit_one_changes_nothing(

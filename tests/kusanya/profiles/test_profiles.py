@@ -36,12 +36,12 @@ def test_the_file_names_the_profile_that_is_used_by_default(environ: dict[str, s
     profile = load(environ=environ)
     assert (profile.name, profile.mode) == ("shop", Mode.LIVE)
     assert profile.base_url == "https://pay.example"
-    assert profile.store == "postgresql://team@db/kusanya"
+    assert profile.store.reveal() == "postgresql://team@db/kusanya"
 
 
 def test_a_profile_without_a_store_gets_a_file_of_its_own(environ: dict[str, str]) -> None:
     profile = load("rehearsal", environ=environ)
-    assert profile.store == f"sqlite:///{environ['KUSANYA_DATA']}/rehearsal.sqlite"
+    assert profile.store.reveal() == f"sqlite:///{environ['KUSANYA_DATA']}/rehearsal.sqlite"
 
 
 def test_the_environment_wins_over_the_file(environ: dict[str, str]) -> None:
@@ -137,11 +137,13 @@ def test_no_secret_appears_in_a_profiles_repr(environ: dict[str, str]) -> None:
 
 
 def test_signing_secrets_carry_the_name_of_their_endpoint() -> None:
-    endpoints = parse_endpoint_secrets("shop=whsec_a,billing=whsec_b,shop=whsec_c,whsec_d")
+    endpoints = parse_endpoint_secrets(
+        "shop=whsec_aaaa,billing=whsec_bbbb,shop=whsec_cccc,whsec_dddd"
+    )
     assert [(e.name, [s.reveal() for s in e.secrets]) for e in endpoints] == [
-        ("shop", ["whsec_a", "whsec_c"]),
-        ("billing", ["whsec_b"]),
-        ("default", ["whsec_d"]),
+        ("shop", ["whsec_aaaa", "whsec_cccc"]),
+        ("billing", ["whsec_bbbb"]),
+        ("default", ["whsec_dddd"]),
     ]
 
 

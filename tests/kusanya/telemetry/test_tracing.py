@@ -140,7 +140,7 @@ def test_a_forged_delivery_is_in_no_trace_of_a_payment(
 ) -> None:
     exporter.clear()
     body = b'{"id":"evt_1","data":{"reference":"INV-77"}}'
-    assert receiver.handle(shop[0], ["whsec_x"], body, {}, mode="test")[0] == 400
+    assert receiver.handle(shop[0], ["whsec_xxxx"], body, {}, mode="test")[0] == 400
     [span] = exporter.get_finished_spans()
     assert span.parent is None
     assert "evt_1" not in span.to_json()
@@ -175,7 +175,7 @@ def test_nothing_is_loaded_where_nobody_asked(tmp_path: Path) -> None:
         "import sys, kusanya\n"
         "from kusanya import receiver\n"
         f"store = kusanya.Store.open({str(tmp_path / 'store.db')!r})\n"
-        "receiver.handle(store, ['whsec_x'], b'{}', {}, mode='test')\n"
+        "receiver.handle(store, ['whsec_xxxx'], b'{}', {}, mode='test')\n"
         "store.close()\n"
         "print([name for name in sys.modules if name.startswith('opentelemetry')])\n"
     )

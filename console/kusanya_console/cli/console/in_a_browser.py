@@ -80,7 +80,7 @@ def in_a_browser(
 
     parse_clock(clock, max_age_s=0.25)  # tells now what a browser could not
     settings = WebSettings(
-        store=profile.store,
+        store=profile.store.reveal(),
         mode=profile.mode,
         profile=profile.name,
         clock=clock,

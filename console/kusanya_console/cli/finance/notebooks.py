@@ -53,12 +53,12 @@ def environment(
     chosen = profile_of(profile, store)
     passed = {name: v for name, v in os.environ.items() if not name.startswith("KUSANYA_")}
     default = default_store(chosen.name)
-    named = store is not None or os.environ.get("KUSANYA_STORE") or chosen.store != default
+    named = store is not None or os.environ.get("KUSANYA_STORE") or chosen.store.reveal() != default
     if not named and not Path(default.removeprefix(_FILE)).exists():
         # The sample month has both modes too.
         return passed if mode is None else passed | {"KUSANYA_MODE": mode.value}
     return passed | {
-        "KUSANYA_STORE": _from_anywhere(chosen.store),
+        "KUSANYA_STORE": _from_anywhere(chosen.store.reveal()),
         "KUSANYA_MODE": (mode or chosen.mode).value,
     }
 

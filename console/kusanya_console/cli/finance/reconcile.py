@@ -171,7 +171,7 @@ def reconcile(
                 last=days[1],
                 out=out,
                 ledger=_existing_file(ledger),
-                store=chosen.store,
+                store=chosen.store.reveal(),
                 statement=_existing_file(statement),
                 operator=[_existing_file(each) for each in operator or ()],
                 bank=[_existing_file(each) for each in bank or ()],

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kusanya.lookup import CreationTimeline, LookupResult, Timeline
+    from kusanya.secret_url import SecretUrl
     from kusanya.store import Store
     from kusanya.wire import Mode
 
@@ -258,13 +259,13 @@ def _keep_receipts(store: "Store", found: "LookupResult", mode: "Mode", *, as_cl
             )
 
 
-def _open(url: str, *, read_only: bool = True) -> "Store":
+def _open(url: "SecretUrl", *, read_only: bool = True) -> "Store":
     from kusanya.store import Store
 
     return Store.open(url, read_only=read_only)
 
 
-def _open_or_hint(url: str, *, read_only: bool = True) -> "Store":
+def _open_or_hint(url: "SecretUrl", *, read_only: bool = True) -> "Store":
     """Open a store; where there is none, say where the demo's store lies."""
     from kusanya.errors import StoreUnavailable
 
@@ -277,14 +278,14 @@ def _open_or_hint(url: str, *, read_only: bool = True) -> "Store":
         raise StoreUnavailable(f"{error}{hint}") from None
 
 
-def _demo_hint(url: str) -> str:
+def _demo_hint(url: "SecretUrl") -> str:
     """Return what to add to the command for the demo's store, where there is another one of it."""
     from kusanya.profiles import data_folder
     from kusanya_console.demo import STORE
     from kusanya_console.ui.language import translate
 
     demos = data_folder() / "demo" / STORE
-    if not demos.exists() or url.endswith(str(demos)):
+    if not demos.exists() or url.reveal().endswith(str(demos)):
         return ""
     return translate("; to look in the demo's store add --store {path}", path=demos)
 

@@ -119,7 +119,7 @@ def mark_backed_up(
     if as_json:
         say_json(status)
     else:
-        say(f"{safe(chosen.store)} remembers a backup of {began.isoformat()}")
+        say(f"{safe(str(chosen.store))} remembers a backup of {began.isoformat()}")
 
 
 def expect_backups(
@@ -152,7 +152,7 @@ def expect_backups(
         say_json(status)
         return
     said = "raises no alarm for their age" if within is None else f"wants one every {within}"
-    say(f"{safe(chosen.store)} {said}")
+    say(f"{safe(str(chosen.store))} {said}")
 
 
 def _age(said: str) -> timedelta:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from kusanya.clock import SystemClock
+from kusanya.secret_url import SecretUrl
 from kusanya.text import safe
 from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_of
 from kusanya_console.output import say, say_json
@@ -44,7 +45,7 @@ def move(
             )
 
     source = profile_of(profile, store).store
-    done = move_store(source, to, clock=clock, progress=report)
+    done = move_store(source, SecretUrl(to), clock=clock, progress=report)
     if as_json:
         say_json(done)
         return
@@ -52,4 +53,4 @@ def move(
     say(f"moved {done.rows:,} rows{pace}")
     if done.digest is not None:
         say(f"verified: both hold the same rows, digest {done.digest}")
-    say(f"{safe(source)} is no store any more: give every program the new address")
+    say(f"{safe(str(source))} is no store any more: give every program the new address")

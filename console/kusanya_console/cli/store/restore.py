@@ -79,7 +79,7 @@ def mark_restored(
     if as_json:
         say_json({"open_intents": open_intents})
         return
-    say(f"marked {safe(chosen.store)} as restored")
+    say(f"marked {safe(str(chosen.store))} as restored")
     _say_what_waits(open_intents)
 
 

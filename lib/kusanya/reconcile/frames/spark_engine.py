@@ -27,6 +27,7 @@ from kusanya.reconcile.frames.columns import Schema
 from kusanya.reconcile.frames.duckdb_engine import DuckDbEngine
 from kusanya.reconcile.frames.engine import Dataset, Engine, Source, column_list
 from kusanya.reconcile.frames.spark_dialect import Statement, statements, translate
+from kusanya.secret_url import mask_url
 from kusanya.text import safe
 
 with warnings.catch_warnings():
@@ -206,12 +207,14 @@ def _knock(address: str) -> None:
     """Raise ConfigurationError where nothing listens; Spark's client would try for minutes."""
     parts = urlsplit(address)
     if parts.scheme != "sc" or not parts.hostname:
-        raise ConfigurationError(f"an engine is sc://host:{_PORT}, not {safe(address)}")
+        raise ConfigurationError(f"an engine is sc://host:{_PORT}, not {safe(mask_url(address))}")
     try:
         place = (parts.hostname, parts.port or _PORT)
         socket.create_connection(place, timeout=_WAIT_S).close()
     except (OSError, ValueError) as error:
-        raise ConfigurationError(f"no Spark at {safe(address)}: {error}") from error
+        raise ConfigurationError(
+            f"no Spark at {safe(mask_url(address))}: {type(error).__name__}"
+        ) from None
 
 
 def _type(arrow: pa.DataType) -> str:

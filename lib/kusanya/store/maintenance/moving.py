@@ -29,6 +29,7 @@ from sqlalchemy import (
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreTooNew, StoreUnavailable
+from kusanya.secret_url import SecretUrl
 from kusanya.store.maintenance import migrations
 from kusanya.store.maintenance.maintenance import JOURNAL
 from kusanya.store.maintenance.opening import prepare
@@ -63,7 +64,11 @@ _Row = tuple[Any, ...]
 
 
 def move_store(
-    source: str | PathLike[str], target: str, *, clock: Clock, progress: Progress | None = None
+    source: str | PathLike[str] | SecretUrl,
+    target: str | SecretUrl,
+    *,
+    clock: Clock,
+    progress: Progress | None = None,
 ) -> MoveResult:
     """Move the store of the file `source` into the empty database `target`.
 
@@ -71,7 +76,8 @@ def move_store(
     open, where the database holds something else, and where both do not hold the same at the end:
     then the file is the store still.
     """
-    found, to = engines(fspath(source)), engines(target)
+    found = engines(source if isinstance(source, SecretUrl) else fspath(source))
+    to = engines(target)
     try:
         if found.file is None or to.sqlite:
             raise StoreUnavailable(

@@ -18,6 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
 from kusanya.platform.sqlite import bind_unchanged, sqlite_driver, sqlite_refusal
+from kusanya.secret_url import MASK, SecretUrl, mask_url
 from kusanya.store.tables.connections import Connections
 from kusanya.store.tables.file_identity import FileIdentity
 from kusanya.store.tables.sessions import (
@@ -158,21 +159,34 @@ _MOMENT: ContextVar[tuple[Engines, Connection] | None] = ContextVar("moment", de
 
 
 def engines(
-    url: str, *, read_only: bool = False, limits: SessionLimits = _NO_LIMITS_GIVEN
+    url: str | SecretUrl, *, read_only: bool = False, limits: SessionLimits = _NO_LIMITS_GIVEN
 ) -> Engines:
     """Return the engines for `url` without connecting yet.
 
     `url` is a plain path, sqlite:/// and a path, or postgresql://, for whose sessions `limits` are.
     Raises StoreUnavailable when it is none of these or the driver is missing or too old.
     """
+    url = url.reveal() if isinstance(url, SecretUrl) else url
     if "://" not in url:
+        if MASK in mask_url(url) and MASK not in url:
+            # No file: libpq's form, or a URL whose scheme was forgotten.
+            raise StoreUnavailable(
+                f"the store's address {mask_url(url)} cannot be read: write "
+                "postgresql://user:password@host/database"
+            )
         return _sqlite(Path(url), read_only=read_only)
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # a port that is no number is quoted
         raise StoreUnavailable(
             "the store's address cannot be read: give a path, sqlite:///path or postgresql://…"
         ) from None
+    if "@" in (parsed.host or ""):
+        # What is taken for the host would be told to name servers and logs.
+        raise StoreUnavailable(
+            f"the store's address {mask_url(url)} has more than one @: write %40 in user or "
+            "password"
+        )
     if parsed.get_backend_name() == "sqlite":
         if not parsed.database or parsed.database == ":memory:":
             raise StoreUnavailable("a store lives in a file: name one after sqlite:///")
@@ -274,7 +288,7 @@ def _begin_immediate(connection: Connection) -> None:
 
 def _postgresql(address: URL, *, limits: SessionLimits) -> Engines:
     address = address.set(drivername="postgresql+psycopg")
-    shown = address.set(drivername="postgresql").difference_update_query(["password"])
+    shown = address.set(drivername="postgresql").render_as_string(hide_password=False)
 
     def engine(role: str) -> Engine:
         ours = {**CONNECTION, "application_name": f"kusanya/{role}"}
@@ -299,7 +313,7 @@ def _postgresql(address: URL, *, limits: SessionLimits) -> Engines:
     return Engines(
         reader,
         writer,
-        shown.render_as_string(hide_password=True),
+        mask_url(shown),
         None,
         Connections(reader, writer, identity=None),
         limits=limits,
