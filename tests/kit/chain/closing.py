@@ -1,0 +1,78 @@
+"""Closing a chain of months, each with the pack of the one before, as a shop does."""
+
+import csv
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tests.kit.chain import world
+from tests.kit.chain.checker import Open, Paid, open_after
+
+from kusanya.business_day import EAT
+from kusanya.reconcile.analysis.report import CloseResult
+from kusanya.reconcile.pack import close
+from kusanya.store import Store
+
+
+class Closed(msgspec.Struct, frozen=True):
+    """One month's close: what it said, what its pack lists as open, and what is open in truth."""
+
+    number: int
+    result: CloseResult
+    items: list[dict[str, Any]]
+    known: Open
+
+
+def close_chain(
+    made: world.Chain, home: Path, store: Path, *, operators: Iterable[str] = world.OPERATORS
+) -> Iterator[Closed]:
+    """Close each month with the pack of the one before; `store` is an empty store."""
+    previous: Path | None = None
+    folders: list[Path] = []
+    for number, month in enumerate(made.months):
+        folder = home / f"month{number}"
+        world.write(made, number, folder, operators=operators)
+        folders.append(folder)
+        with Store.open(store) as opened:
+            world.learn(opened, made, number)
+        result = close.run(
+            first=month.first,
+            last=month.last,
+            out=home / "packs",
+            store=str(store),
+            mode="live",
+            ledger=str(folder / "books.csv"),
+            statement=str(folder / "settlement.csv"),
+            operator=[str(folder / f"{name.lower()}.csv") for name in operators],
+            bank=[str(folder / "bank.csv")],
+            tariff=str(folder / "tariff.toml"),
+            previous=previous,
+        )
+        previous = result.folder
+        known = open_after(folders, _paid(made, number), month.last)
+        yield Closed(number, result, _open_items(result), known)
+
+
+def _paid(made: world.Chain, number: int) -> list[Paid]:
+    """Return what the service has said by a close of what succeeded."""
+    facts = (fact.collection for month in made.months[: number + 1] for fact in month.facts)
+    return [
+        Paid(
+            one.id,
+            str(one.reference),
+            str(one.channel),
+            one.amount,
+            one.fee,
+            one.completed_at.astimezone(EAT).date(),
+        )
+        for one in facts
+        if one.completed_at is not None
+    ]
+
+
+def _open_items(result: CloseResult) -> list[dict[str, Any]]:
+    if result.folder is None:
+        return []
+    with (result.folder / "csv" / "open_items.raw.csv").open(newline="") as file:
+        return list(csv.DictReader(file))

@@ -1,0 +1,305 @@
+"""Months that follow one another as a shop lives them: payments, and the files that tell of them.
+
+Everything is plain lists of plain rows, so that a fault is a changed row and a checker needs no
+more than Python. A clean chain agrees on every leg: a fault is planted into it afterwards.
+"""
+
+import csv
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import msgspec
+from tests.kit.payments import polled
+
+from kusanya.business_day import EAT
+from kusanya.state.observation import Observation
+from kusanya.store import Store
+
+Row = dict[str, Any]
+DAY: Final = timedelta(days=1)
+AMOUNTS: Final = (1_000, 2_000, 5_000, 5_000, 10_000, 10_000, 50_000, 100_000)
+"""Round, as people pay: the same sum comes many times."""
+RATES: Final = {"MPESA_TZ": 180, "TIGO_TZ": 150, "AIRTEL_TZ": 200}
+"""Basis points of the fee by channel, as the tariff says."""
+OPERATORS: Final = ("MPESA_TZ", "AIRTEL_TZ")
+"""Channels with an operator's statement."""
+DIRECT: Final = "AIRTEL_TZ"
+"""The operator that may pay out by itself: then the provider does not."""
+BOOKS: Final = ("reference", "amount", "currency", "channel", "status", "kind", "booked_at")
+MOVED: Final = (
+    *("at", "receipt", "reference", "amount", "currency", "channel", "kind", "fee", "balance"),
+    "details",
+)
+BANKED: Final = ("at", "amount", "currency", "kind", "balance", "details")
+PAID_OUT: Final = ("batch_id", "business_day", "channel", "currency", "gross", "fee", "net")
+ITEMS: Final = (*PAID_OUT, "collection_id")
+
+
+class Payment(msgspec.Struct, frozen=True):
+    """One payment that succeeded."""
+
+    name: str
+    channel: str
+    amount: int
+    fee: int
+    at: datetime
+
+    @property
+    def reference(self) -> str:
+        """Return the shop's own name of the payment; `INV-1#2` is a second one for `INV-1`."""
+        return self.name.partition("#")[0]
+
+    @property
+    def collection(self) -> str:
+        """Return the service's name of the payment."""
+        return f"col_{self.name}"
+
+    @property
+    def receipt(self) -> str:
+        """Return the operator's name of the payment."""
+        return f"RC{self.name.replace('-', '').replace('#', 'X')}"
+
+    @property
+    def batch(self) -> str:
+        """Return the name of the payout that holds the payment."""
+        return batch_of(self.channel, self.at.date())
+
+
+def batch_of(channel: str, day: date) -> str:
+    """Return the name of a channel's payout of a day."""
+    return f"PO{channel.partition('_')[0]}{day:%y%m%d}"
+
+
+class Month(msgspec.Struct):
+    """A month: what the service learned by its close, and the rows of each file."""
+
+    first: date
+    last: date
+    facts: list[Observation]
+    books: list[Row]
+    operator: dict[str, list[Row]]
+    settlement: list[Row]
+    bank: list[Row]
+
+
+class Chain(msgspec.Struct):
+    """Months in a row, and the payments that the clean ones were made of."""
+
+    months: list[Month]
+    payments: list[list[Payment]]
+    by_item: bool
+    """Whether the settlement statement names each collection, or only days."""
+    fee_lines: bool
+    """Whether the operator writes each fee on a line of its own, or beside the payment."""
+    direct: bool
+    """Whether one operator pays out by itself."""
+
+    @property
+    def settled(self) -> tuple[str, ...]:
+        """Return the channels that the provider pays out, by its settlement statement."""
+        return tuple(name for name in RATES if not (self.direct and name == DIRECT))
+
+    def month_of(self, day: date) -> Month | None:
+        """Return the month of a day; None beyond the last one."""
+        return next((one for one in self.months if one.first <= day <= one.last), None)
+
+
+def spans(count: int) -> list[tuple[date, date]]:
+    """Return the first and the last day of so many months from March 2026."""
+    firsts = [date(2026, 3 + number, 1) for number in range(count + 1)]
+    return [(first, after - DAY) for first, after in pairwise(firsts)]
+
+
+def fee_of(channel: str, amount: int) -> int:
+    """Return what the tariff charges: its rate, half up."""
+    return (amount * RATES[channel] + 5_000) // 10_000
+
+
+def chain(
+    rng: Random,
+    *,
+    months: int = 3,
+    size: int = 12,
+    by_item: bool = False,
+    fee_lines: bool = True,
+    direct: bool = False,
+) -> Chain:
+    """Return a clean chain of months with about `size` payments each."""
+    made = Chain(months=[], payments=[], by_item=by_item, fee_lines=fee_lines, direct=direct)
+    for number, (first, last) in enumerate(spans(months)):
+        made.months.append(Month(first, last, [], [], {name: [] for name in OPERATORS}, [], []))
+        days = (last - first).days + 1
+        paid = []
+        for count in range(rng.randint(size - 2, size + 2)):
+            channel = rng.choice(list(RATES))
+            amount = rng.choice(AMOUNTS)
+            # One on the last day of each month: what crosses its edge is a part of every close.
+            day = last if count == 0 else first + rng.randrange(days) * DAY
+            at = datetime(day.year, day.month, day.day, 8 + count % 12, count % 60, tzinfo=EAT)
+            paid.append(Payment(f"M{number}-{count}", channel, amount, fee_of(channel, amount), at))
+        made.payments.append(paid)
+    for number, paid in enumerate(made.payments):
+        for one in paid:
+            _tell(made, made.months[number], one)
+    for number in range(months):
+        _pay_out(made, number)
+    return made
+
+
+def fact_of(payment: Payment, **said: Any) -> Observation:
+    """Return what the service says of a payment."""
+    minute = timedelta(minutes=1)
+    phone = f"2557{sum(map(ord, payment.name)) * 7919 % 10**8:08d}"
+    fields = {
+        "reference": payment.reference,
+        "channel": payment.channel,
+        "amount": payment.amount,
+        "fee": payment.fee,
+        "currency": "TZS",
+        "phone": phone,
+        "completed_at": payment.at,
+        **said,
+    }
+    return polled(payment.name, payment.at - minute, **fields)
+
+
+def booked(payment: Payment, **changed: Any) -> Row:
+    """Return the line of the books for a payment."""
+    return {
+        "reference": payment.reference,
+        "amount": payment.amount,
+        "currency": "TZS",
+        "channel": payment.channel,
+        "status": "paid",
+        "kind": "payment",
+        "booked_at": payment.at.date(),
+        **changed,
+    }
+
+
+def moved(payment: Payment, **changed: Any) -> Row:
+    """Return the line of the operator's statement for a payment."""
+    return {
+        "at": payment.at,
+        "receipt": payment.receipt,
+        "reference": payment.reference,
+        "amount": payment.amount,
+        "currency": "TZS",
+        "channel": payment.channel,
+        "kind": "payment",
+        "fee": payment.fee,
+        "details": "",
+        **changed,
+    }
+
+
+def at_operator(made: Chain, payment: Payment) -> list[Row]:
+    """Return all that the operator writes of a payment: its line, and its fee's."""
+    if not made.fee_lines:
+        return [moved(payment)]
+    fee = {"kind": "fee", "amount": -payment.fee, "details": "charge"}
+    return [moved(payment, fee=""), moved(payment, fee="", **fee)]
+
+
+def credited(name: str, amount: int, day: date, **changed: Any) -> Row:
+    """Return the bank's line for a payout."""
+    at = datetime(day.year, day.month, day.day, 10, tzinfo=EAT)
+    plain = {"at": at, "amount": amount, "currency": "TZS", "kind": "payout"}
+    return {**plain, "details": f"MOBILE MONEY {name}", **changed}
+
+
+def _tell(made: Chain, month: Month, payment: Payment) -> None:
+    """Let service, books and operator tell of a payment."""
+    month.facts.append(fact_of(payment))
+    month.books.append(booked(payment))
+    if payment.channel in OPERATORS:
+        month.operator[payment.channel] += at_operator(made, payment)
+
+
+def _pay_out(made: Chain, number: int) -> None:
+    """Pay out each day of a month on the day after, which may lie in the next month."""
+    month = made.months[number]
+    totals: dict[tuple[str, date], list[Payment]] = {}
+    for one in made.payments[number]:
+        totals.setdefault((one.channel, one.at.date()), []).append(one)
+    for (channel, day), paid in sorted(totals.items()):
+        net = sum(one.amount - one.fee for one in paid)
+        name = batch_of(channel, day)
+        if channel in made.settled:
+            month.settlement += _settled(paid, by_item=made.by_item)
+        else:
+            at = datetime(day.year, day.month, day.day, 23, tzinfo=EAT)
+            out = {"kind": "payout", "receipt": name, "reference": "", "amount": -net, "fee": ""}
+            month.operator[channel].append({**moved(paid[0]), **out, "at": at})
+        target = made.month_of(day + DAY)
+        if target is not None:
+            target.bank.append(credited(name, net, day + DAY))
+
+
+def _settled(paid: list[Payment], *, by_item: bool) -> Iterable[Row]:
+    for part in [[one] for one in paid] if by_item else [paid]:
+        gross, fee = sum(one.amount for one in part), sum(one.fee for one in part)
+        yield {
+            "batch_id": part[0].batch,
+            "business_day": part[0].at.date(),
+            "channel": part[0].channel,
+            "currency": "TZS",
+            "gross": gross,
+            "fee": fee,
+            "net": gross - fee,
+            "collection_id": part[0].collection if by_item else "",
+        }
+
+
+def write(made: Chain, number: int, folder: Path, *, operators: Iterable[str] = OPERATORS) -> None:
+    """Write a month's files into a folder, under the same names in every month."""
+    month = made.months[number]
+    folder.mkdir(parents=True)
+    _table(folder / "books.csv", BOOKS, sorted(month.books, key=lambda row: row["booked_at"]))
+    _table(folder / "settlement.csv", ITEMS if made.by_item else PAID_OUT, month.settlement)
+    for channel in operators:
+        each = [one.operator[channel] for one in made.months]
+        # A fee beside a payment may or may not be in the balance: only lines are sure to be.
+        rows = _with_balances(each, number) if made.fee_lines else _dated(each[number])
+        _table(folder / f"{channel.lower()}.csv", MOVED, rows)
+    _table(folder / "bank.csv", BANKED, _with_balances([one.bank for one in made.months], number))
+    rates = "".join(
+        f'[[price]]\nchannel = "{name}"\ncurrency = "TZS"\nbasis_points = "{rate}"\n'
+        for name, rate in RATES.items()
+    )
+    (folder / "tariff.toml").write_text(rates)
+
+
+def _with_balances(each: list[list[Row]], number: int) -> Iterable[Row]:
+    """Yield a month's lines, the balance beside each; it goes on where the last month ended."""
+    balance = 1_000_000 + sum(row["amount"] for rows in each[:number] for row in rows)
+    for row in _dated(each[number]):
+        balance += row["amount"]
+        yield {**row, "balance": balance}
+
+
+def _dated(rows: list[Row]) -> list[Row]:
+    # Payouts come last in their minute, fees after the payment that they are of.
+    return [{**row, "at": row["at"].isoformat()} for row in sorted(rows, key=lambda row: row["at"])]
+
+
+def _table(path: Path, columns: tuple[str, ...], rows: Iterable[Row]) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def learn(store: Store, made: Chain, number: int) -> None:
+    """Let the store learn what was said in a month, and on the second day after it."""
+    month = made.months[number]
+    for fact in sorted(month.facts, key=lambda fact: fact.observed_at):
+        store.record(fact)
+    at = datetime(month.last.year, month.last.month, month.last.day, 12, tzinfo=EAT) + 2 * DAY
+    # A payment that failed, so that the feed is seen to be alive.
+    last = Payment(f"E{number}", "TIGO_TZ", 1_000, 15, at)
+    store.record(fact_of(last, status="failed", failure_code="declined"))
