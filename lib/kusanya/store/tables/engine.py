@@ -28,6 +28,7 @@ from kusanya.store.tables.sessions import (
     bound_writer,
     end_stalled_copies,
     is_lock_timeout,
+    prepare_nothing_behind_poolers,
 )
 from kusanya.store.tables.sqlite_file import SqliteFile
 
@@ -310,6 +311,8 @@ def _postgresql(address: URL, *, limits: SessionLimits) -> Engines:
         ) from None
     bound_reader(reader, limits)
     bound_writer(writer, limits)
+    for one in (reader, writer):
+        prepare_nothing_behind_poolers(one)
     return Engines(
         reader,
         writer,

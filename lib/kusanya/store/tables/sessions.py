@@ -7,7 +7,9 @@ for the rest of the data: such a session is ended by the one that waited for its
 
 The settings go with each transaction, in the message that begins it. Settings of the whole session
 would be refused or mixed up by a pooler such as PgBouncer, which shares a server's session for one
-transaction; what the address itself says in `options` is the operator's and stays as it is.
+transaction; what the address itself says in `options` is the operator's and stays as it is. Behind
+a pooler no statement is prepared either: the next transaction may meet a session that has none of
+that name, or one of another program's.
 """
 
 from collections.abc import Mapping
@@ -37,6 +39,29 @@ CONNECTION: Final[Mapping[str, int]] = {
     "tcp_user_timeout": 10_000,
 }
 """How soon our side gives up a server that is gone, in libpq's own words; an address may differ."""
+
+
+def prepare_nothing_behind_poolers(engine: Engine) -> None:
+    """Let no connection of `engine` prepare statements where its session may change.
+
+    No setting is needed, and a connection straight to the server keeps its prepared statements.
+    """
+
+    def look(connection: Any, _record: object) -> None:
+        if is_behind_a_pooler(connection):
+            connection.prepare_threshold = None
+
+    event.listen(engine, "connect", look)
+
+
+def is_behind_a_pooler(connection: Any) -> bool:
+    """Return whether a driver's connection ends at a pooler, which may change its session.
+
+    A server tells each client the number of its process, to cancel by; a pooler tells one of its
+    own.
+    """
+    asked = connection.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+    return bool(asked[0] != connection.info.backend_pid)
 
 
 def bound_writer(engine: Engine, limits: SessionLimits) -> None:
