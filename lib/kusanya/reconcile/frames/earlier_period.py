@@ -14,6 +14,7 @@ BOOKS: Final = "books"
 """The leg of the books, in items and in the ids of breaks."""
 STATEMENT: Final = "statement"
 """The leg of the settlement statement."""
+_UNTIL: Final = r" \(until \d{4}-\d{2}-\d{2}\)$"
 
 
 class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +56,8 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     def with_movements(self, newer: pd.DataFrame) -> pd.DataFrame:
         """Return the lines given now, and the carried ones of days that none of them is of.
 
-        Of a day that is given again, what is given now alone says what happened.
+        Of a day that is given again, what is given now alone says what happened. The name of an
+        earlier file says until when it was read: a file of today may be called the same.
         """
         if self.movements is None or self.movements.empty:
             return newer
@@ -63,6 +65,9 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         mine = self.movements
         keys = zip(mine["leg"], _plain(mine["channel"]), mine["business_day"], strict=True)
         earlier = mine[[key not in said for key in keys]]
+        named = earlier["input"].str.contains(_UNTIL, regex=True)
+        until = earlier["input"] + f" (until {self.period.last})"
+        earlier = earlier.assign(input=earlier["input"].where(named, until))
         return pd.concat([newer, earlier], ignore_index=True)
 
     def with_payouts(self, newer: pd.DataFrame | None) -> pd.DataFrame | None:
