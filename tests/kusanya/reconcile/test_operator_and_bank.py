@@ -256,7 +256,7 @@ def test_every_fault_of_the_operator_has_a_name_and_the_receipts_are_given_back(
     }
     assert named == {
         1: "operator_line_again",
-        14: "operator_agrees",
+        14: "operator_fee_differs",
         2: "operator_not_paid_here",
         3: "operator_reversed",
         4: "operator_fee",

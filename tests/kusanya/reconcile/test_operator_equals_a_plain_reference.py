@@ -57,7 +57,18 @@ moves = st.lists(
             "currency": st.sampled_from(["TZS", "TZS", "KES"]),
             "kind": st.sampled_from(
                 ["payment"] * 6
-                + ["payout", "fee", "tax", "refund", "reversal", "chargeback", "charge", "other"]
+                + [
+                    "payout",
+                    "fee",
+                    "fee",
+                    "fee",
+                    "tax",
+                    "refund",
+                    "reversal",
+                    "chargeback",
+                    "charge",
+                    "other",
+                ]
             ),
             "status": st.sampled_from(["completed"] * 5 + ["failed"]),
             "at": moments,
@@ -209,6 +220,41 @@ def expected(
     )
 
 
+def fees_of(
+    lines: list[Row], met: dict[int, Row], copied: set[int]
+) -> tuple[dict[int, int], dict[int, int]]:
+    """Return the fee of each payment that has one, and by how much fees of many are too much."""
+    done = [m for m in lines if m["status"] == "completed" and m["line_no"] not in copied]
+    by_name: dict[Any, list[Row]] = defaultdict(list)
+    for m in sorted(done, key=lambda m: (m["at"], m["line_no"])):
+        by_name[m["channel"], m["currency"], key(m["receipt"])].append(m)
+    own: dict[int, int] = {}
+    loose: dict[Any, list[Row]] = defaultdict(list)
+    for name, group in by_name.items():
+        charged = [m for m in group if m["kind"] == "fee"]
+        payments = [m for m in group if m["kind"] == "payment" and m["amount"] > 0]
+        if name[2] is not None and charged and payments:
+            own[payments[0]["line_no"]] = -sum(m["amount"] for m in charged)
+        if name[2] is None or len(charged) == len(group):
+            loose[name[:2]] += [m for m in charged if WEEK.first <= day_of(m["at"]) <= WEEK.last]
+    many: dict[int, int] = {}
+    for account, group in loose.items():
+        due = sum(
+            met[m["line_no"]]["fee"]
+            for m in done
+            if (m["channel"], m["currency"]) == account
+            and m["line_no"] in met
+            and m["line_no"] not in own
+            and met[m["line_no"]]["status"] == "succeeded"
+            and met[m["line_no"]]["currency"] == m["currency"]
+            and WEEK.first <= day_of(m["at"]) <= WEEK.last
+        )
+        if group:
+            first = min(m["line_no"] for m in group)
+            many[first] = -sum(m["amount"] for m in group) - due
+    return own, many
+
+
 def _rows(
     service: list[Row],
     lines: list[Row],
@@ -224,6 +270,7 @@ def _rows(
     taken: dict[int, int],
 ) -> list[tuple[Any, ...]]:
     met = {m["line_no"]: s for m, s, _ in pairs}
+    own, many = fees_of(lines, met, copied)
 
     def verdict(m: Row | None, s: Row | None) -> str:
         paid = s is not None and s["status"] == "succeeded"
@@ -242,6 +289,8 @@ def _rows(
                 return "operator_zero"
             names = {"fee": "fee", "charge": "fee", "tax": "tax", "payout": "payout"}
             names |= {"refund": "refund", "chargeback": "chargeback"}
+            if m["kind"] == "fee" and many.get(m["line_no"]):
+                return "operator_fees_differ"
             if m["kind"] in names:
                 return f"operator_{names[m['kind']]}"
             if m["line_no"] in taken:
@@ -283,9 +332,13 @@ def _rows(
             return "operator_amount_mismatch"
         if m["channel"] != s["channel"]:
             return "operator_channel_mismatch"
+        if own.get(m["line_no"], s["fee"]) != s["fee"]:
+            return "operator_fee_differs"
         both = {day_of(m["at"]), day}
         if any(not WEEK.first <= each <= WEEK.last for each in both):
             return "operator_across_cutoff"
+        if apart:
+            return "operator_within_tolerance"
         return "operator_agrees" if len(both) == 1 else "operator_timing"
 
     alone: list[tuple[Row | None, Row | None, str | None]] = [*pairs]

@@ -14,6 +14,7 @@ import pandas as pd
 from kusanya.reconcile.frames import columns, quality
 from kusanya.reconcile.frames.columns import FINDINGS
 from kusanya.reconcile.frames.report_inputs import Inputs
+from kusanya.reconcile.matching import breaks
 from kusanya.reconcile.matching.bank import BankMatch
 from kusanya.reconcile.matching.ledger import LedgerMatch
 from kusanya.reconcile.matching.legs import Leg
@@ -238,9 +239,15 @@ def _rows_of(leg: Leg | None, standing: str) -> list[Sums] | None:
 
 
 def _money(rows: pd.DataFrame) -> Any:
-    """Return the amount of every row of a leg, of whichever side says one, signs aside."""
+    """Return the amount of every row of a leg, of whichever side says one, signs aside.
+
+    Of a fee that differs it is the difference.
+    """
     first, second = [name for name in rows if re.fullmatch("amount_(?!drift).*", str(name))]
-    return rows[first].fillna(rows[second]).abs()
+    amounts = rows[first].fillna(rows[second])
+    if "fee_drift" in rows:
+        amounts = amounts.mask(rows["break_code"].isin(breaks.OPERATOR_FEES), rows["fee_drift"])
+    return amounts.abs()
 
 
 def _balances(*legs: Leg | None) -> list[Sums] | None:

@@ -151,6 +151,11 @@ def of_operator(rows: pd.DataFrame) -> Iterator[Item]:
     """Yield the rows of an operator's match as items; what agrees has no `finding`."""
     for row in columns.records(rows):
         money = (row.amount_operator, row.amount_service)
+        at_stake, balance = first_of(*money), row.bridge_effect
+        if row.break_code in breaks.OPERATOR_FEES:
+            # A fee too high is money out: what the operator pays back comes in.
+            money = (row.fee_operator, row.fee_service)
+            at_stake, balance = row.fee_drift, -row.fee_drift
         yield {
             **_same(row, "break_code", "standing", "reference", "collection_id", "channel"),
             **_same(row, "currency", "age_days", "suggested_action"),
@@ -160,8 +165,8 @@ def of_operator(rows: pd.DataFrame) -> Iterator[Item]:
             or _line(row.operator_day, row.amount_operator),
             "finding": _finding(row, findings.OPERATOR),
             "row_no": row.line_no,
-            "amount": abs(int(first_of(*money))),
-            "balance": row.bridge_effect,
+            "amount": abs(int(at_stake)),
+            "balance": balance,
             "figures": break_life.figures(money),
             "day": first_of(row.business_day, row.operator_day),
         }

@@ -64,6 +64,9 @@ _WORDS: Final = {
     "unread": "Rows that could not be read",
     "opening balance": "Opening balance of the statement",
     "closing balance": "Closing balance of the statement",
+    "operator fees": "Fees that the operator charged",
+    "service fees": "The same fees as the service says them",
+    "fee difference": "Difference between the fees",
     "not in the balances": "Difference between the balances and the movements",
 }
 ADJUSTED: Final = "Balance as adjusted"

@@ -30,6 +30,9 @@ OPERATOR_MATCHES: Final = Schema(
         "amount_operator": W,
         "amount_service": W,
         "amount_drift": W,
+        "fee_operator": W,
+        "fee_service": W,
+        "fee_drift": W,
         "counted_operator": W,
         "counted_service": W,
         "bridge_effect": W,
@@ -42,7 +45,9 @@ OPERATOR_MATCHES: Final = Schema(
     },
 )
 """One row per line of the operator's statements and per success of the service, met or alone.
-`bridge_effect` is operator - service; a payment and its reversal have one `group_key`."""
+`bridge_effect` is operator - service, `fee_drift` what the operator charged more than the service
+says; a line of fees for many payments has their sums. A payment and its
+reversal have one `group_key`."""
 
 BANK_MATCHES: Final = Schema(
     "bank_matches",

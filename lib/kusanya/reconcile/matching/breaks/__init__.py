@@ -17,7 +17,7 @@ from kusanya.reconcile.matching.breaks.for_queries import (
     table,
 )
 from kusanya.reconcile.matching.breaks.ledger import LEDGER
-from kusanya.reconcile.matching.breaks.operator import OPERATOR
+from kusanya.reconcile.matching.breaks.operator import OPERATOR, OPERATOR_FEES
 from kusanya.reconcile.matching.breaks.rule import BreakRule, Standing
 from kusanya.reconcile.matching.breaks.settlement import SETTLEMENT
 
@@ -26,6 +26,7 @@ __all__ = [
     "EVERY",
     "LEDGER",
     "OPERATOR",
+    "OPERATOR_FEES",
     "RULES",
     "SETTLEMENT",
     "BreakRule",

@@ -14,6 +14,12 @@ OPERATOR: Final[dict[str, BreakRule]] = {
     "operator_zero": BreakRule(
         EXPECTED, "a line of 0: no money moved", "None.", "has_line AND amount_operator = 0"
     ),
+    "operator_fees_differ": BreakRule(
+        BREAK,
+        "fees for many payments that are not the service's",
+        "Claim the difference from the operator.",
+        "kind = 'fee' AND abs(fee_operator - fee_service) > {fee_tolerance}",
+    ),
     "operator_fee": BreakRule(EXPECTED, "the operator's fee", "None.", "kind IN ('fee', 'charge')"),
     "operator_tax": BreakRule(EXPECTED, "a tax or levy at the operator", "None.", "kind = 'tax'"),
     "operator_payout": BreakRule(
@@ -124,6 +130,12 @@ OPERATOR: Final[dict[str, BreakRule]] = {
     "operator_channel_mismatch": BreakRule(
         BREAK, "paid by another channel", "Ask the provider.", "account_line <> account_other"
     ),
+    "operator_fee_differs": BreakRule(
+        BREAK,
+        "the operator's fee is not the service's",
+        "Claim the difference from the operator.",
+        "abs(fee_operator - fee_service) > {fee_tolerance}",
+    ),
     "operator_across_cutoff": BreakRule(
         EXPECTED,
         "agree, on either side of the period's edge",
@@ -131,8 +143,17 @@ OPERATOR: Final[dict[str, BreakRule]] = {
         "operator_day NOT BETWEEN {first_day} AND {last_day}"
         " OR business_day NOT BETWEEN {first_day} AND {last_day}",
     ),
+    "operator_within_tolerance": BreakRule(
+        EXPECTED,
+        "the amounts differ within the tolerance",
+        "None.",
+        "amount_operator <> amount_service",
+    ),
     "operator_timing": BreakRule(
         EXPECTED, "agree, on different days", "None.", "operator_day <> business_day"
     ),
     "operator_agrees": BreakRule(OK, "agree", "None.", "TRUE"),
 }
+
+OPERATOR_FEES: Final = frozenset({"operator_fee_differs", "operator_fees_differ"})
+"""What is at stake is the difference of the fees, not the payment beside it."""

@@ -117,3 +117,9 @@ SELECT '' AS account, p.currency, count(*) AS rows, sum(p.amount)::BIGINT AS amo
 FROM payouts AS p
 WHERE p.day BETWEEN {first_day} AND {last_day}
 GROUP BY p.currency;
+
+-- A bank charges for itself: there is nothing to hold its fees against.
+CREATE TEMP VIEW fee_sums AS
+SELECT '' AS account, currency, 0 AS rows, amount AS fee, amount AS fee_service
+FROM payouts
+WHERE FALSE;

@@ -154,6 +154,12 @@ lines AS (
         e.closing - e.opening - coalesce(t.amount, 0) AS amount
     FROM ends AS e
     LEFT JOIN totals AS t ON t.account = e.account AND t.currency = e.currency
+    UNION ALL
+    SELECT account, currency, 105, 'operator fees', rows, fee FROM fee_sums
+    UNION ALL
+    SELECT account, currency, 106, 'service fees', rows, fee_service FROM fee_sums
+    UNION ALL
+    SELECT account, currency, 107, 'fee difference', rows, fee - fee_service FROM fee_sums
 )
 
 SELECT nullif(account, '') AS channel, currency, line, rows::BIGINT AS rows, amount

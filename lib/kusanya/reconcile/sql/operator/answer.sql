@@ -17,6 +17,11 @@ SELECT
     m.amount AS amount_operator,
     r.amount AS amount_service,
     CASE WHEN m.currency = r.currency THEN m.amount - r.amount END AS amount_drift,
+    j.fee_operator,
+    j.fee_service,
+    CASE
+        WHEN r.currency IS NULL OR m.currency = r.currency THEN j.fee_operator - j.fee_service
+    END AS fee_drift,
     j.counted_line AS counted_operator,
     j.counted_other AS counted_service,
     CASE

@@ -28,12 +28,27 @@ INNER JOIN payments AS p
     AND p.move <> l.move
 INNER JOIN pairs ON pairs.move = p.move;
 
--- A reversal names what it takes back by that payment's receipt, or by its reference or collection.
+-- A reversal names what it takes back by that payment's receipt, also as a word of its text, or by
+-- its reference or collection.
 CREATE TEMP TABLE reversals AS
 WITH backs AS (
     SELECT *
     FROM moves
     WHERE is_completed AND NOT is_copied AND kind = 'reversal' AND amount < 0
+),
+
+-- A word of fewer than four characters would be a receipt by chance.
+words AS (
+    SELECT move, word
+    FROM (
+        SELECT
+            move,
+            unnest(
+                string_split_regex(lower(concat_ws(' ', details, reference)), '[^a-z0-9-]+')
+            ) AS word
+        FROM backs
+    ) AS parts
+    WHERE length(word) >= 4
 ),
 
 named AS (
@@ -52,6 +67,10 @@ named AS (
     SELECT b.move, p.move
     FROM backs AS b
     INNER JOIN pairs AS p ON p.id = b.collection_id
+    UNION
+    SELECT w.move, p.move
+    FROM words AS w
+    INNER JOIN payments AS p ON p.receipt_key = w.word
 ),
 
 fitting AS (
@@ -75,6 +94,90 @@ CREATE TEMP TABLE unanswered AS
 SELECT DISTINCT p.move
 FROM payments AS p
 INNER JOIN intents AS i ON lower(trim(i.reference)) = p.reference_key;
+
+-- What the operator charged for a payment: its lines of fees with that receipt, else the column
+-- beside the payment. A receipt is one payment's.
+CREATE TEMP TABLE fee_lines AS
+SELECT move, account, currency, day, receipt_key, -amount AS fee
+FROM moves
+WHERE is_completed AND NOT is_copied AND kind = 'fee';
+
+CREATE TEMP TABLE charged AS
+WITH named AS (
+    SELECT
+        p.move,
+        p.account,
+        p.currency,
+        p.day,
+        p.receipt_key,
+        p.fee AS fee_beside,
+        row_number() OVER (
+            PARTITION BY p.account, p.currency, p.receipt_key ORDER BY p.at, p.move
+        ) AS place
+    FROM payments AS p
+),
+
+sums AS (
+    SELECT account, currency, receipt_key, sum(fee)::BIGINT AS fee
+    FROM fee_lines
+    WHERE receipt_key IS NOT NULL
+    GROUP BY account, currency, receipt_key
+)
+
+SELECT n.move, n.account, n.currency, n.day, coalesce(s.fee, n.fee_beside) AS fee
+FROM named AS n
+LEFT JOIN sums AS s
+    ON s.account = n.account
+    AND s.currency = n.currency
+    AND s.receipt_key = n.receipt_key
+    AND n.place = 1;
+
+-- Fees with the receipt of no other line are of all payments of the period that have none.
+CREATE TEMP TABLE fees_of_many AS
+WITH loose AS (
+    SELECT f.account, f.currency, min(f.move) AS move, sum(f.fee)::BIGINT AS fee
+    FROM fee_lines AS f
+    LEFT JOIN (
+        SELECT DISTINCT account, currency, receipt_key
+        FROM moves
+        WHERE is_completed AND kind <> 'fee' AND receipt_key IS NOT NULL
+    ) AS m
+        ON m.account = f.account AND m.currency = f.currency AND m.receipt_key = f.receipt_key
+    WHERE f.day BETWEEN {first_day} AND {last_day} AND m.receipt_key IS NULL
+    GROUP BY f.account, f.currency
+),
+
+dues AS (
+    SELECT c.account, c.currency, sum(r.fee)::BIGINT AS fee
+    FROM charged AS c
+    INNER JOIN pairs ON pairs.move = c.move
+    INNER JOIN received AS r ON r.id = pairs.id AND r.currency = c.currency AND r.paid
+    WHERE c.fee IS NULL AND c.day BETWEEN {first_day} AND {last_day}
+    GROUP BY c.account, c.currency
+)
+
+SELECT l.move, l.account, l.currency, l.fee, coalesce(d.fee, 0) AS fee_service
+FROM loose AS l
+LEFT JOIN dues AS d ON d.account = l.account AND d.currency = l.currency;
+
+CREATE TEMP VIEW fee_sums AS
+WITH compared AS (
+    SELECT c.account, c.currency, c.fee, r.fee AS fee_service
+    FROM charged AS c
+    INNER JOIN pairs ON pairs.move = c.move
+    INNER JOIN received AS r ON r.id = pairs.id AND r.currency = c.currency AND r.paid
+    WHERE c.fee IS NOT NULL
+        AND r.fee IS NOT NULL
+        AND c.day BETWEEN {first_day} AND {last_day}
+    UNION ALL
+    SELECT account, currency, fee, fee_service FROM fees_of_many
+)
+
+SELECT
+    account, currency, count(*) AS rows, sum(fee)::BIGINT AS fee,
+    sum(fee_service)::BIGINT AS fee_service
+FROM compared
+GROUP BY account, currency;
 
 -- Every line and every success in one row; a success counts only where a statement speaks of its
 -- channel.
@@ -107,7 +210,8 @@ SELECT
     m.currency AS currency_line,
     m.day AS operator_day,
     r.amount AS amount_service,
-    r.fee AS fee_service,
+    CASE WHEN many.move IS NULL THEN r.fee ELSE many.fee_service END AS fee_service,
+    coalesce(many.fee, charged.fee) AS fee_operator,
     r.account AS account_other,
     r.currency AS currency_other,
     r.business_day,
@@ -126,6 +230,8 @@ SELECT
 FROM rows AS w
 LEFT JOIN moves AS m ON m.move = w.move
 LEFT JOIN received AS r ON r.id = w.id
+LEFT JOIN charged ON charged.move = w.move
+LEFT JOIN fees_of_many AS many ON many.move = w.move
 LEFT JOIN reversals AS taken ON taken.payment = w.move
 LEFT JOIN reversals AS given_back ON given_back.reversal = w.move
 LEFT JOIN pairs AS pair_of_payment ON pair_of_payment.move = given_back.payment

@@ -18,6 +18,8 @@ SELECT
     id,
     group_move,
     age_days,
+    fee_operator,
+    fee_service,
     account_line,
     currency_line,
     account_other,
