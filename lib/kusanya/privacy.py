@@ -162,21 +162,26 @@ _EXACT_FIELDS: Final = frozenset(
 """Fields that hold no phone whatever their digits look like."""
 
 
-def mask_json(body: bytes) -> str:
+def mask_json(body: bytes, most: int | None = None) -> str:
     """Return a JSON body with every phone number in it masked, and nothing else changed.
 
     Fields that are phones are masked whole, all other texts by `mask_text`. What is not UTF-8 is
     replaced: the result goes to a screen or a clipboard, never back to the service. What is no JSON
-    is masked as free text.
+    is masked as free text. Of more than `most` characters only the first are masked and returned,
+    up to the last whole number or text of JSON.
     """
     text = body.decode(errors="replace")
+    is_cut = most is not None and len(text) > most
     try:
         json.loads(text)
     except (ValueError, RecursionError):
-        return mask_text(text)
+        # The begin of a number is not told from a phone, so none is left at the end.
+        return mask_text(text[:most].rstrip("0123456789+-(). ") if is_cut else text)
     pieces: list[str] = []
     end, name = 0, ""
     for token in _TOKEN.finditer(text):
+        if most is not None and token.end() > most:
+            break
         raw = token[0]
         follows = text[token.end() : token.end() + 16].lstrip()[:1]
         pieces.append(mask_text(text[end : token.start()]))
@@ -190,7 +195,7 @@ def mask_json(body: bytes) -> str:
             pieces.append(_masked_number(raw, name))
         else:
             pieces.append(raw)
-    return "".join((*pieces, mask_text(text[end:])))
+    return "".join(pieces if is_cut else (*pieces, mask_text(text[end:])))
 
 
 def _unquoted(raw: str) -> str:

@@ -1,6 +1,9 @@
 """The Deliveries screen: how an arrival is explained, and the parts of its detail."""
 
 import hmac
+import json
+import re
+import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,8 +16,9 @@ from kusanya.store.records import Arrival, DeliveryBody, Verdict
 from kusanya.wire import Mode
 from kusanya_console.actions.forensics import Forensics
 from kusanya_console.application.app import ConsoleApp
+from kusanya_console.deliveries import tabs
 from kusanya_console.deliveries.signed import claimed_time
-from kusanya_console.deliveries.tabs import body_text
+from kusanya_console.deliveries.tabs import body_text, shown_body
 
 WIDE = (160, 50)
 NEXT = "right_square_bracket"
@@ -35,6 +39,47 @@ def test_a_phone_in_a_body_is_masked_and_a_broken_body_is_redacted() -> None:
     assert "000 412" not in text
     assert "255754000412" not in body_text(b'{"phone": "255754000412"')
     assert body_text(b"\xff\xfe").startswith("�")
+
+
+def test_of_a_long_body_only_the_begin_is_looked_through_and_no_phone_is_cut_open() -> None:
+    fields = {f"f{n}": "255754000412" for n in range(20_000)}
+    for body in (json.dumps({**fields, "phone": "12345678"}).encode(), b"255754000412 " * 20_000):
+        for end in range(40):
+            said = shown_body(body[: len(body) - end] if body[:1] == b"{" else body[end:])
+            assert said.is_cut
+            assert len("".join(said.lines)) <= 16_384
+            assert not re.search("[0-9]{6}", "".join(said.lines))
+
+
+@pytest.mark.anyio
+async def test_a_long_hostile_body_is_read_beside_the_screen_and_drawn_in_part(
+    opened: OpenConsole,
+    seed: Any,
+    clock: ManualClock,
+    at_rest: AtRest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done = seed.collection(1, at=clock.now() - timedelta(minutes=9), description="A_" * 131_072)
+    event = seed.event(done, at=clock.now() - timedelta(minutes=8))
+    seed.delivered(event, at=clock.now() - timedelta(minutes=8))
+    on_screen: list[int] = []
+
+    def watched(read: Any) -> Any:
+        def call(given: Any, *more: Any) -> Any:
+            if threading.current_thread() is threading.main_thread():
+                on_screen.append(len(given))
+            return read(given, *more)
+
+        return call
+
+    for name in ("mask_json", "redact", "sha256", "body_text"):
+        monkeypatch.setattr(tabs, name, watched(getattr(tabs, name)))
+    async with opened(size=WIDE) as (app, pilot):
+        await press(pilot, at_rest, "2", NEXT)
+        assert "kept exactly   sha256" in shown(app)
+        await press(pilot, at_rest, "G")
+        assert "Only the begin of this long body is shown" in pane(app)
+    assert max(on_screen, default=0) < 4_096
 
 
 @pytest.mark.anyio

@@ -47,7 +47,7 @@ def _brought(
     tab: DeliveryTab, row: DeliveryRow, mine: DeliveryDetails, look: Look, width: int
 ) -> list[Line]:
     if tab is DeliveryTab.BODY:
-        return body_lines(row, mine.body, width)
+        return body_lines(row, mine.body, mine.shown, width)
     if tab is DeliveryTab.HEADERS:
         return header_lines(mine.body, width)
     return signature_lines(row, mine.body, mine.finding, look, width)

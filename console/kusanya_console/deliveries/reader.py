@@ -15,6 +15,7 @@ from kusanya_console.actions.forensics import Forensics
 from kusanya_console.dashboard.reader import ServiceReader
 from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.deliveries.sender import SenderComparison, compare
+from kusanya_console.deliveries.tabs import ShownBody, shown_body
 from kusanya_console.ui.format import Look
 
 _SIBLINGS = 50
@@ -30,6 +31,8 @@ class DeliveryDetails(msgspec.Struct, frozen=True, kw_only=True):
     """The arrivals of the same event at all our endpoints."""
     plan: DeliveryPlan | None
     body: DeliveryBody | None = None
+    shown: ShownBody | None = None
+    """The body as it is drawn; None where it is no longer kept."""
     finding: DeliveryFinding | None = None
 
 
@@ -71,6 +74,7 @@ def load_details(
         everywhere=everywhere,
         plan=delivery_plan(mine, now=look.now),
         body=body,
+        shown=None if body is None or body.body is None else shown_body(body.body),
         finding=finding,
     )
 

@@ -23,6 +23,8 @@ from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import ACCENT, FAILED, MUTED, PLAIN, WARN
 
 _LINES: Final = 200
+_DRAWN: Final = 16_384
+"""Bytes of a body that are read to be drawn, and characters that are drawn."""
 _LONGEST: Final = 2_000
 _HEADERS: Final = 60
 
@@ -56,25 +58,61 @@ def body_text(body: bytes) -> str:
         return redact(body.decode("utf-8", "replace"))
 
 
-def body_lines(row: DeliveryRow, held: DeliveryBody | None, width: int) -> list[Line]:
+class ShownBody(msgspec.Struct, frozen=True, kw_only=True):
+    """A body as far as it is drawn: made once, on a worker thread, whatever it holds."""
+
+    lines: tuple[str, ...]
+    """Masked and safe to show."""
+    more: int
+    """Lines that are left out."""
+    is_cut: bool
+    """Whether the body is longer than what was read of it."""
+    digest: str
+
+
+def shown_body(body: bytes) -> ShownBody:
+    """Return what is drawn of a body: a long one is not indented, and only its begin is read."""
+    is_cut = len(body) > _DRAWN
+    written = redact(mask_json(body, _DRAWN)) if is_cut else body_text(body)
+    every = written.split("\n")
+    lines: list[str] = []
+    room = _DRAWN
+    for line in every[:_LINES]:
+        lines.append(safe(line, min(_LONGEST, room)))
+        room -= len(lines[-1])
+        if room <= 0:
+            break
+    return ShownBody(
+        lines=tuple(lines),
+        more=len(every) - len(lines),
+        is_cut=is_cut,
+        digest=sha256(body).hexdigest(),
+    )
+
+
+def body_lines(
+    row: DeliveryRow, held: DeliveryBody | None, shown: ShownBody | None, width: int
+) -> list[Line]:
     """Return the body, how long it is, and what tells it from any other."""
     if held is None:
         return [((translate("reading the body"), MUTED),)]
-    if held.body is None:
+    if shown is None:
         said = "The body is no longer kept: retention has removed it. What it said stands above."
         return wrapped(translate(said), width, role=MUTED)
-    short = sha256(held.body).hexdigest()[:12]
+    short = shown.digest[:12]
     kept = translate("{count} bytes, kept exactly", count=f"{row.body_bytes:,}")
     lines: list[Line] = [
         ((f"{kept}   sha256 {short}…", MUTED),),
         (),
     ]
-    written = body_text(held.body).split("\n")
-    for line in written[:_LINES]:
-        lines += [((piece, PLAIN),) for piece in chop_cells(safe(line, _LONGEST), width) or [""]]
-    if len(written) > _LINES:
-        more = translate("and {count} lines more", count=f"{len(written) - _LINES:,}")
+    for line in shown.lines:
+        lines += [((piece, PLAIN),) for piece in chop_cells(line, width) or [""]]
+    if shown.more:
+        more = translate("and {count} lines more", count=f"{shown.more:,}")
         lines.append(((more, MUTED),))
+    if shown.is_cut:
+        said = "Only the begin of this long body is shown."
+        lines += wrapped(translate(said), width, role=MUTED)
     return lines
 
 
@@ -87,7 +125,7 @@ def header_lines(held: DeliveryBody | None, width: int) -> list[Line]:
     lines: list[Line] = [((translate(many, count=count), MUTED),), ()]
     for name, value in held.headers[:_HEADERS]:
         lines.append(((f"{safe(name.decode('latin-1'), 60)}:", MUTED),))
-        said = safe(redact(value.decode("latin-1")), _LONGEST)
+        said = safe(redact(value[: 2 * _LONGEST].decode("latin-1")), _LONGEST)
         lines += [(("  ", PLAIN), (piece, PLAIN)) for piece in chop_cells(said, width - 2)]
     if len(held.headers) > _HEADERS:
         more = translate("and {count} more", count=len(held.headers) - _HEADERS)
