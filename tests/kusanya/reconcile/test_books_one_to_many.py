@@ -57,7 +57,9 @@ def test_lines_that_are_no_payment_are_rows_of_their_own_and_part_of_the_bridge(
     collections_of: Make,
 ) -> None:
     found = match(
-        collections_of(paid("R-1", 1_000)),
+        collections_of(
+            paid("R-1", 1_000), paid("R-9", 9, created_at=noon(3, 2), completed_at=noon(3, 2))
+        ),
         {"reference": "R-1", "amount": 1_000},
         {"reference": "R-1", "amount": -300, "kind": "refund"},
         {"reference": "R-1", "amount": -20, "kind": "credit_note"},

@@ -53,6 +53,7 @@ OCTOBER = (
     observation("booked_net", "10-10T12:00"),
     observation("amount_mismatch", "10-10T12:00"),
     observation("fee_mismatch", "10-10T12:00"),
+    observation("booked_negative", "10-10T12:00"),
     observation("last", "10-31T23:00", status="failed", failure_code="x"),
 )
 NOVEMBER = (
@@ -91,6 +92,9 @@ WRONG = (
     line("booked_net", 982),
     line("amount_mismatch", 1_200),
     line("fee_mismatch", fee=50),
+    line("booked_negative", -1_000),
+    line("reversal_alone", -500_000),
+    line("refund_alone", -5_000_000),
 )
 BOOKS = (line("duplicate_in_ledger"), *WRONG, *SAME, line("late_success", status="not_paid"))
 CORRECTED = (
@@ -99,18 +103,12 @@ CORRECTED = (
     line("booked_net"),
     line("amount_mismatch"),
     line("fee_mismatch", fee=18),
+    line("booked_negative"),
 )
-BOOKED = tuple(
-    line(name, day="11-03")
-    for name in (
-        "timing_unbooked",
-        "perhaps_booked_earlier",
-        "missing_in_ledger",
-        "late_success",
-    )
-)
-"""What is booked in November, where that was the advice."""
-REFUND = ("double_payment", -1_000, "TZS", "2026-11-04", "paid", None)
+UNBOOKED = ("timing_unbooked", "perhaps_booked_earlier", "missing_in_ledger", "late_success")
+"""What is to be booked."""
+BOOKED = tuple(line(name, day="11-03") for name in UNBOOKED)
+REFUND = line("double_payment", -1_000, day="11-04")
 REVERSALS = tuple(
     (name, -amount, currency, "2026-11-05", "paid", None)
     for name, amount, currency, *_ in WRONG
@@ -125,10 +123,23 @@ FOLLOWED = {
 }
 
 
+CLOSED_AGAIN = (
+    *CORRECTED,
+    *SAME,
+    *map(line, UNBOOKED),
+    line("double_payment", -1_000, day="10-25"),
+)
+REFUNDS = {"double_payment", "refund_alone"}
+
+
 def books(lines: tuple[Line, ...]) -> pd.DataFrame:
     at = [pd.Timestamp(day, tz="Africa/Dar_es_Salaam").tz_convert("UTC") for *_, day, _, _ in lines]
     kinds = [
-        "payment" if amount >= 0 else "refund" if name == "double_payment" else "reversal"
+        "payment"
+        if amount >= 0 and name != "refund_alone"
+        else "refund"
+        if amount < 0 and name in REFUNDS
+        else "reversal"
         for name, amount, *_ in lines
     ]
     return columns.frame(
@@ -155,6 +166,8 @@ class Months(msgspec.Struct):
     october: Report
     ignored: Report
     followed: dict[str, Report]
+    again: Report
+    """October once more, with books put right."""
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +218,8 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Months]:
         followed = {
             name: close_month("2026-11", lines, carried) for name, lines in FOLLOWED.items()
         }
-        yield Months(october=october, ignored=ignored, followed=followed)
+        again = close_month("2026-10", CLOSED_AGAIN)
+        yield Months(october=october, ignored=ignored, followed=followed, again=again)
 
 
 def endings(made: Report) -> dict[str, str]:
@@ -239,6 +253,13 @@ def test_what_was_advised_and_done_does_not_come_back(months: Months, way: str, 
     back = stands[stands["reference"] == code]
     assert back["break_code"].tolist() == []
     assert made.items[(made.items["leg"] == "across") & (made.items["reference"] == code)].empty
+
+
+@pytest.mark.parametrize("code", sorted(OPEN))
+def test_what_was_put_right_in_the_same_books_is_gone(months: Months, code: str) -> None:
+    made = months.again
+    stands = made.items[(made.items["leg"] == "books") & (made.items["status"] != "accepted")]
+    assert stands.loc[stands["reference"] == code, "break_code"].tolist() == []
 
 
 @pytest.mark.parametrize("way", ["ignored", *FOLLOWED])

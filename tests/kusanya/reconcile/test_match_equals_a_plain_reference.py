@@ -4,25 +4,32 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kusanya.reconcile.plain_signed_lines import (
+    MARCH,
+    Judged,
+    Row,
+    cancelling,
+    day_of,
+    given_back,
+    inside,
+    spelling,
+    within_what_was_paid,
+)
 
-from kusanya.business_day import EAT
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import INTENTS, KEYS, LEDGER, MATCHES
-from kusanya.reconcile.frames.days import period
 from kusanya.reconcile.frames.tolerance import Tolerance
 from kusanya.reconcile.matching import ledger
 
-MARCH = period("2026-03")
 TERMS = Tolerance(amount=1, fee=0, grace_days=1)
 START = datetime(2026, 2, 28, 12, tzinfo=UTC)
-Row = dict[str, Any]
 Make = Callable[..., pd.DataFrame]
 
 references = st.sampled_from(["A", "B", "C", "D"])
@@ -34,6 +41,14 @@ moments = st.one_of(
     st.integers(0, 40 * 48).map(lambda half_hours: START + timedelta(minutes=30 * half_hours)),
     st.sampled_from([datetime(2026, 3, 31, 21, tzinfo=UTC), datetime(2026, 3, 30, 9, tzinfo=UTC)]),
 )
+
+
+def signed(line: Row) -> Row:
+    """Return a line of the books; what is no payment is money out, as a rule."""
+    is_out = line.pop("turned") and line["kind"] != "payment"
+    return {**line, "amount": -line["amount"]} if is_out else line
+
+
 services = st.lists(
     st.fixed_dictionaries(
         {
@@ -60,14 +75,12 @@ lines = st.lists(
             "currency": st.sampled_from(["TZS", "TZS", "KES"]),
             "status": st.sampled_from(["paid", "paid", "open", "not_paid"]),
             "booked_at": moments,
+            "kind": st.sampled_from(["payment"] * 5 + ["reversal"] * 2 + ["refund", "charge"]),
+            "turned": st.sampled_from([True, True, True, False]),
         }
-    ),
+    ).map(signed),
     max_size=7,
 )
-
-
-def day_of(at: datetime) -> date:
-    return at.astimezone(EAT).date()
 
 
 def expected(
@@ -78,6 +91,12 @@ def expected(
     rank_s = {"succeeded": 0, "created": 1}
     rank_b = {"paid": 0, "open": 1, "not_paid": 2}
     by_id = {s["id"]: s for s in service}
+    books_from = min([MARCH.first, *(day_of(b["booked_at"]) for b in books)])
+    takings = [b for b in books if b["kind"] != "payment"]
+    cancelled = cancelling(books, by_id)
+    gone = {row for pair in cancelled for row in pair}
+    every_line = books
+    books = [b for b in books if b["kind"] == "payment" and b["row_no"] not in gone]
     has_paid = {s["reference"] for s in service if paid[s["id"]]}
     sorted_s = sorted(service, key=lambda s: (rank_s.get(s["status"], 2), s["created_at"], s["id"]))
     sorted_b = sorted(books, key=lambda b: (rank_b[b["status"]], b["booked_at"], b["row_no"]))
@@ -113,7 +132,6 @@ def expected(
     )
     meet(lambda b: b["reference"], lambda s: s["reference"], "reference")
 
-    books_from = min([MARCH.first, *(day_of(b["booked_at"]) for b in books)])
     met_b = {b["row_no"] for b, _, _ in pairs}
     met_s = {s["id"] for _, s, _ in pairs}
     whole: list[tuple[Row | None, Row | None, str | None]] = [*pairs]
@@ -211,7 +229,13 @@ def expected(
         (b, s, rule, "duplicate_in_ledger" if s is None and b and b["row_no"] in twins else code)
         for b, s, rule, code in judged
     ]
-    groups = grouped(judged, paid=paid, due=due, net=net)
+    single = [b for b in takings if b["status"] == "paid" and b["row_no"] not in gone]
+    repaid, turned = given_back(single, judged, by_id, paid=paid, due=due)
+    covered = within_what_was_paid(
+        [b for b in single if b["row_no"] not in turned], service, books, by_id, paid=paid, due=due
+    )
+    back = {*repaid.values(), *turned.values()}
+    groups = grouped(judged, paid=paid, due=due, net=net, back=back)
     members = [
         id(one) for _, group_lines, group_paid in groups for one in (*group_lines, *group_paid)
     ]
@@ -233,8 +257,35 @@ def expected(
                 code = next((name for name, is_so in edges.items() if is_so), form)
             result += [(b["row_no"], None, form, code) for b in group_lines]
             result += [(None, s["id"], form, code) for s in group_paid]
-    for line_of, said_of, rule, code in judged:
+    by_row = {own["row_no"]: own for own in every_line}
+    for own in every_line:
+        mates = [row for pair in cancelled if own["row_no"] in pair for row in pair]
+        if not inside(own["booked_at"]) or (own["kind"] == "payment" and not mates):
+            continue
+        if own["row_no"] in turned:
+            continue
+        if own["status"] != "paid":
+            code = "not_billable"
+        elif mates:
+            both = all(inside(by_row[row]["booked_at"]) for row in mates)
+            code = "reversed_pair" if both else "reversal"
+        elif own["row_no"] in repaid:
+            code = "refunded"
+        elif own["amount"] == 0:
+            code = "books_zero"
+        elif own["kind"] == "charge":
+            code = "bank_charges" if own["amount"] < 0 else "reversal_alone"
+        elif own["row_no"] in covered:
+            code = own["kind"]
+        else:
+            code = f"{own['kind']}_alone"
+        result.append((own["row_no"], None, None, code))
+    result += [(row, id_, "reference", "booked_negative") for row, id_ in turned.items()]
+    for line_of, said_of, rule, judgement in judged:
         b, s = line_of, said_of
+        if b is None and s is not None and s["id"] in turned.values():
+            continue
+        code = "refunded" if s is not None and s["id"] in repaid.values() else judgement
         days = [day_of(b["booked_at"])] if b else []
         days += [day_of(s["completed_at"] or s["created_at"])] if s else []
         if any(MARCH.first <= day <= MARCH.last for day in days):
@@ -243,16 +294,7 @@ def expected(
     return sorted(result, key=repr)
 
 
-Judged = tuple[Row | None, Row | None, str | None, str]
 Group = tuple[str, list[Row], list[Row]]
-
-
-def spelling(text: str | None) -> str | None:
-    return None if text is None else text.strip().lower()
-
-
-def inside(at: datetime) -> bool:
-    return MARCH.first <= day_of(at) <= MARCH.last
 
 
 def spelled(
@@ -322,7 +364,12 @@ def repeated(
 
 
 def grouped(
-    judged: list[Judged], *, paid: dict[str, bool], due: dict[str, int], net: bool
+    judged: list[Judged],
+    *,
+    paid: dict[str, bool],
+    due: dict[str, int],
+    net: bool,
+    back: set[str],
 ) -> list[Group]:
     """Return the bookings of several: form, lines and payments of each."""
     lines = [
@@ -336,6 +383,7 @@ def grouped(
         if s is not None
         and paid[s["id"]]
         and not s["contradictions"]
+        and s["id"] not in back
         and (b is None or code == "amount_mismatch")
     ]
     keys = {s["id"]: s["reference"] for _, s, _, _ in judged if s is not None}
@@ -468,7 +516,8 @@ def agree(
         LEDGER,
         {
             **{
-                name: [b[name] for b in booked] for name in ("row_no", "reference", "collection_id")
+                name: [b[name] for b in booked]
+                for name in ("row_no", "reference", "collection_id", "kind")
             },
             **{name: [b[name] for b in booked] for name in ("amount", "fee", "currency", "status")},
             "channel": [None] * len(booked),

@@ -8,7 +8,7 @@ the chargeback or reversal that was to be booked. What cannot be seen again stay
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -20,7 +20,7 @@ from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import BANK_MATCHES, COLLECTIONS, KEYS, MOVEMENTS
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.frames.dtypes import is_missing
-from kusanya.reconcile.frames.earlier_period import EarlierPeriod
+from kusanya.reconcile.frames.earlier_period import BOOKS, EarlierPeriod
 from kusanya.reconcile.frames.engine import query
 from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.report_inputs import Inputs
@@ -55,7 +55,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def judge(
-    inputs: Inputs, carried: EarlierPeriod, new: Iterable[Item], *, own: BankMatch | None
+    inputs: Inputs, carried: EarlierPeriod, new: Collection[Item], *, own: BankMatch | None
 ) -> Judgement:
     """Return what the carried items of operators, banks and fees are now.
 
@@ -245,12 +245,14 @@ def _fees(
 class _Offsets:
     """Lines that came since, each of which may clear one open item of its amount."""
 
-    def __init__(self, inputs: Inputs, new: Iterable[Item], own: pd.DataFrame) -> None:
+    def __init__(self, inputs: Inputs, new: Collection[Item], own: pd.DataFrame) -> None:
         self._movements, self._books = _movements(inputs), inputs.books
         self._new = [item for item in new if item["leg"] in LEGS]
+        self._of_books = {item["row_no"]: item for item in new if item["leg"] == BOOKS}
         alone = own[(own["standing"] == "break") | own["break_code"].isin(_LEFT_ALONE)]
         self._alone = set(zip(alone["input"], alone["line_no"], strict=True))
         self._used: set[int] = set()
+        self._booked: set[int] = set()
         self.expected: set[str] = set()
 
     def _lines(self, item: Item) -> list[Any]:
@@ -297,7 +299,13 @@ class _Offsets:
         mine = lines["kind"].isin(_OUT) & (lines["status"] == "paid")
         mine &= lines["currency"] == was["currency"]
         mine &= lines["reference"].str.strip().str.lower() == _key(was["reference"])
-        return bool((lines.loc[mine.fillna(value=False), "amount"].abs() == was["amount"]).any())
+        mine &= (lines["amount"] == -was["amount"]) & ~lines["row_no"].isin(self._booked)
+        found = [int(row) for row in lines.loc[mine.fillna(value=False), "row_no"]]
+        for row in found[:1]:
+            self._booked.add(row)
+            if row in self._of_books:
+                self.expected.add(self._of_books[row]["break_id"])
+        return bool(found)
 
 
 def _named(line: Any, was: Item) -> bool:

@@ -25,7 +25,7 @@ from kusanya.reconcile.frames.columns import (
     ROLLED,
 )
 from kusanya.reconcile.frames.dtypes import is_missing
-from kusanya.reconcile.frames.earlier_period import BOOKS, STATEMENT, EarlierPeriod, reversed_lines
+from kusanya.reconcile.frames.earlier_period import BOOKS, STATEMENT, EarlierPeriod
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import break_life, breaks, ledger
 from kusanya.reconcile.matching.bank import BankMatch
@@ -54,6 +54,25 @@ class RollForward(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of the books that a later run needs, as `LEDGER`."""
 
 
+class _Refunds:
+    """The lines of the books that pay back, each of which clears one item of its order and sum."""
+
+    def __init__(self, books: pd.DataFrame | None) -> None:
+        found = columns.empty(LEDGER) if books is None else books
+        mine = found["kind"].isin(_REFUNDS) & (found["status"] == "paid")
+        some = found[mine.fillna(value=False)]
+        self._left = Counter(
+            zip(_spelled(some["reference"]), some["currency"], -some["amount"], strict=True)
+        )
+
+    def clears(self, was: Item) -> bool:
+        if not _RULES[was["break_code"]].refund_clears or was["reference"] is None:
+            return False
+        key = was["reference"].strip().lower(), was["currency"], was["amount"]
+        self._left[key] -= 1
+        return self._left[key] >= 0
+
+
 def roll(
     inputs: Inputs,
     items: pd.DataFrame,
@@ -71,8 +90,9 @@ def roll(
     rows = _judge_books(inputs, carried, books)
     judged = {} if rows is None else _open(rows)
     other = carried_legs.judge(inputs, carried, new.values(), own=bank)
+    refunds = _Refunds(books)
     endings = [
-        (was, _now(was, inputs, judged | other.now, new, books=books))
+        (was, _now(was, inputs, judged | other.now, new, books=books, refunds=refunds))
         for was in columns.dicts(carried.items)
         if _is_rolled(was)
     ]
@@ -141,12 +161,20 @@ def _judge_books(
 def _books(
     books: pd.DataFrame, carried: EarlierPeriod, inputs: Inputs, keys: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return the lines that speak of what was carried, without what a reversal cancels."""
-    named = books["reference"].isin(keys["reference"].dropna())
+    """Return the lines that speak of what was carried.
+
+    By a name; of a carried line without one by the opposite amount.
+    """
+    before = carried.lines_before(books, inputs.period)
+    nameless = before.loc[before["reference"].isna() & before["collection_id"].isna(), "amount"]
+    named = _spelled(books["reference"]).isin(_spelled(keys["reference"]).dropna())
     named |= books["collection_id"].isin(keys["id"].dropna())
-    lines = pd.concat([books[named], carried.lines_before(books, inputs.period)], ignore_index=True)
-    stands = (lines["kind"] == "payment") & ~lines["row_no"].isin(reversed_lines(lines))
-    return columns.frame(LEDGER, lines[stands])
+    named |= books["reference"].isna() & books["amount"].isin(-nameless)
+    return pd.concat([books[named], before], ignore_index=True)
+
+
+def _spelled(names: "pd.Series[str]") -> "pd.Series[str]":
+    return names.str.strip().str.lower()
 
 
 def _open(rows: pd.DataFrame) -> dict[str, Item]:
@@ -166,6 +194,7 @@ def _now(
     new: dict[str, Item],
     *,
     books: pd.DataFrame | None,
+    refunds: _Refunds,
 ) -> Item | None:
     """Return what a carried item is now, None where it is cleared."""
     if was["leg"] in carried_legs.LEGS:
@@ -174,7 +203,7 @@ def _now(
         now = _payout_now(was, inputs)
     elif books is None:
         now = {**was, "finding": _finding(was)}
-    elif _is_refunded(was, books):
+    elif refunds.clears(was):
         return None
     else:
         now = judged.get(was["break_id"]) or _same_order(was, judged)
@@ -203,17 +232,6 @@ def _orders(item: Item) -> set[tuple[Any, ...]]:
     names = ("reference", "collection_id")
     orders = {(name, item[name]) for name in names if not is_missing(item.get(name))}
     return orders if is_missing(item["subject"]) else orders | {("subject", item["subject"])}
-
-
-def _is_refunded(was: Item, books: pd.DataFrame) -> bool:
-    if not _RULES[was["break_code"]].refund_clears or was["reference"] is None:
-        return False
-    found = books[
-        (books["reference"] == was["reference"])
-        & (books["currency"] == was["currency"])
-        & books["kind"].isin(_REFUNDS)
-    ]
-    return bool((found["amount"].abs() == was["amount"]).any())
 
 
 def _payout_now(was: Item, inputs: Inputs) -> Item | None:

@@ -1,7 +1,6 @@
 """What an earlier period left open, as the next one takes it up."""
 
-from collections import Counter
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import pandas as pd
@@ -94,23 +93,3 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
 
 def _plain(texts: "pd.Series[str]") -> "pd.Series[str]":
     return texts.fillna("")
-
-
-def reversed_lines(lines: pd.DataFrame) -> set[int]:
-    """Return the row numbers of the payments that a reversal of their amount cancels.
-
-    Of one order the earliest goes first: what is booked anew after a reversal stands.
-    """
-    back: Counter[Any] = Counter()
-    for row in columns.records(lines[lines["kind"] == "reversal"]):
-        back[row.reference, row.currency, -int(row.amount)] += 1
-    if not back:
-        return set()
-    payments = lines[(lines["kind"] == "payment") & lines["reference"].notna()]
-    gone: set[int] = set()
-    for row in columns.records(payments.sort_values(["booked_at", "row_no"], kind="stable")):
-        key = row.reference, row.currency, int(row.amount)
-        if back[key] > 0:
-            back[key] -= 1
-            gone.add(int(row.row_no))
-    return gone

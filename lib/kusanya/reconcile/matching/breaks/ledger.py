@@ -112,11 +112,24 @@ LEDGER: Final[dict[str, BreakRule]] = {
     "timing": BreakRule(
         EXPECTED, "agree, on different days", "None.", "booked_day <> business_day"
     ),
+    "booked_negative": BreakRule(
+        BREAK, "booked with the wrong sign", "Turn its sign, or reverse it and book it anew."
+    ),
+    "reversal_alone": BreakRule(
+        BREAK,
+        "cancels no line and no payment that is known",
+        "Find what it cancels and name it, or reverse it.",
+    ),
+    "refund_alone": BreakRule(
+        BREAK,
+        "gives back more than is known to be paid",
+        "Name the payment that it gives back, or reverse it.",
+    ),
     "refund": BreakRule(EXPECTED, "a refund", "None."),
     "credit_note": BreakRule(EXPECTED, "a credit note", "None."),
     "chargeback": BreakRule(EXPECTED, "a chargeback", "None."),
     "bank_charges": BreakRule(EXPECTED, "charges of the bank", "None."),
-    "reversal": BreakRule(EXPECTED, "cancels a line of another period", "None."),
+    "reversal": BreakRule(EXPECTED, "cancels a line or a payment of another period", "None."),
     "booked_by_day_net": BreakRule(
         EXPECTED, "one line for the payments of a day, after their fees", "Book the fees."
     ),

@@ -1,6 +1,7 @@
 -- What one side names and the loaded days do not answer, to be looked up in everything that is known:
--- lines of the period without the collection that they name and without a success on their reference,
--- and successes of the period without a line, whose reference may have been paid long before.
+-- lines of the period (refunds and reversals too) without the collection that they name and without a
+-- success on their reference, and successes of the period without a line, whose reference may have
+-- been paid long before.
 -- References are looked up in capitals and in small letters too: the books may write them otherwise.
 WITH payments AS (
     SELECT collection_id, reference, booked_day FROM ledger WHERE kind = 'payment'
@@ -8,8 +9,8 @@ WITH payments AS (
 
 lines AS (
     SELECT collection_id, reference
-    FROM payments
-    WHERE booked_day BETWEEN $first AND $last
+    FROM ledger
+    WHERE kind <> 'charge' AND booked_day BETWEEN $first AND $last
 ),
 
 won AS (

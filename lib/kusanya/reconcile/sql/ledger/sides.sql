@@ -33,13 +33,25 @@ SELECT
     c.created_day
 FROM keyed AS c;
 
--- Lines that are no payment: refunds, credit notes, chargebacks, charges and reversals.
+-- Lines that name a known collection by its id are keyed by the reference of that collection. Most
+-- books name none: then the join has nothing to read.
+CREATE TEMP TABLE naming_lines AS
+SELECT row_no, collection_id FROM ledger WHERE collection_id IS NOT NULL;
+
+CREATE TEMP TABLE named AS
+SELECT l.row_no, s.id, s.key
+FROM naming_lines AS l
+INNER JOIN service AS s ON s.id = l.collection_id;
+
+-- Lines that are no payment: refunds, credit notes, chargebacks, charges and reversals. `spelling` is
+-- what the books call the order, `service_key` what the service calls it.
 CREATE TEMP TABLE signed_lines AS
 SELECT
     l.row_no,
     l.kind,
     l.reference,
-    lower(trim(l.reference)) AS spelling,
+    lower(trim(coalesce(l.reference, n.key, l.collection_id))) AS spelling,
+    lower(trim(coalesce(n.key, l.reference))) AS service_key,
     l.collection_id,
     l.amount,
     l.fee,
@@ -50,44 +62,74 @@ SELECT
     l.booked_at,
     l.booked_day
 FROM ledger AS l
+LEFT JOIN named AS n ON n.row_no = l.row_no
 WHERE l.kind <> 'payment';
 
 -- A reversal cancels the earliest line of its reference and of the opposite amount: neither of them
--- is booked any more, and what is booked anew stands for the payment.
-CREATE TEMP TABLE cancelled AS
+-- is booked any more, and what is booked anew stands for the payment. A reversal without a reference
+-- cancels a line without one.
+CREATE TEMP TABLE cancels_a_line AS
 WITH reversals AS (
     SELECT
         *,
+        coalesce(spelling, '') AS named_as,
         row_number() OVER (
             PARTITION BY spelling, currency, amount ORDER BY booked_at, row_no
         ) AS place
     FROM signed_lines
-    WHERE kind = 'reversal' AND booked AND spelling IS NOT NULL
+    WHERE kind = 'reversal' AND booked
 ),
 
 lines AS (
-    SELECT l.row_no, l.kind, lower(trim(l.reference)) AS spelling, l.currency, l.amount, l.booked_at
+    SELECT
+        l.row_no, l.currency, l.amount, l.booked_at,
+        coalesce(lower(trim(coalesce(l.reference, n.key, l.collection_id))), '') AS named_as
     FROM ledger AS l
-    SEMI JOIN reversals AS r ON r.spelling = lower(trim(l.reference))
+    LEFT JOIN named AS n ON n.row_no = l.row_no
     WHERE l.kind <> 'reversal' AND l.status = 'paid'
 ),
 
 ranked AS (
     SELECT
-        *,
+        l.*,
         row_number() OVER (
-            PARTITION BY spelling, currency, amount ORDER BY booked_at, row_no
+            PARTITION BY l.named_as, l.currency, l.amount ORDER BY l.booked_at, l.row_no
         ) AS place
-    FROM lines
+    FROM lines AS l
+    SEMI JOIN reversals AS r ON r.named_as = l.named_as
 )
 
 SELECT r.row_no AS reversal, l.row_no
 FROM reversals AS r
 INNER JOIN ranked AS l
-    ON l.spelling = r.spelling
+    ON l.named_as = r.named_as
     AND l.currency = r.currency
     AND l.amount = -r.amount
     AND l.place = r.place;
+
+-- A reversal that cancels no line may be cancelled by another one.
+CREATE TEMP TABLE cancelled AS
+WITH left_reversals AS (
+    SELECT
+        l.row_no, coalesce(l.spelling, '') AS named_as, l.currency, l.amount,
+        row_number() OVER (
+            PARTITION BY l.spelling, l.currency, l.amount ORDER BY l.booked_at, l.row_no
+        ) AS place
+    FROM signed_lines AS l
+    ANTI JOIN cancels_a_line AS c ON c.reversal = l.row_no
+    WHERE l.kind = 'reversal' AND l.booked
+)
+
+SELECT reversal, row_no FROM cancels_a_line
+UNION ALL
+SELECT r.row_no AS reversal, l.row_no
+FROM left_reversals AS r
+INNER JOIN left_reversals AS l
+    ON l.named_as = r.named_as
+    AND l.currency = r.currency
+    AND l.amount = -r.amount
+    AND l.place = r.place
+WHERE r.amount > 0;
 
 -- What no payment is looked for.
 CREATE TEMP TABLE apart_lines AS
@@ -97,7 +139,8 @@ SELECT
     l.row_no,
     l.kind,
     l.reference,
-    lower(trim(l.reference)) AS spelling,
+    NULL::VARCHAR AS spelling,
+    NULL::VARCHAR AS service_key,
     l.collection_id,
     l.amount,
     l.fee,
@@ -110,16 +153,6 @@ SELECT
 FROM ledger AS l
 SEMI JOIN cancelled AS c ON c.row_no = l.row_no
 WHERE l.kind = 'payment';
-
--- Lines that name a known collection by its id are keyed by the reference of that collection. Most
--- books name none: then the join has nothing to read.
-CREATE TEMP TABLE naming_lines AS
-SELECT row_no, collection_id FROM ledger WHERE collection_id IS NOT NULL;
-
-CREATE TEMP TABLE named AS
-SELECT l.row_no, s.id, s.key
-FROM naming_lines AS l
-INNER JOIN service AS s ON s.id = l.collection_id;
 
 CREATE TEMP VIEW books AS
 SELECT

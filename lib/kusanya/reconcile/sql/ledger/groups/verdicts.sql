@@ -102,8 +102,11 @@ signed AS (
             WHEN h.booked_day BETWEEN {first_day} AND {last_day} THEN 'reversed_pair'
             WHEN h.row_no IS NOT NULL THEN 'reversal'
             WHEN r.row_no IS NOT NULL THEN 'refunded'
-            WHEN l.kind = 'charge' THEN 'bank_charges'
-            ELSE l.kind
+            WHEN l.amount = 0 THEN 'books_zero'
+            WHEN l.kind = 'charge' AND l.amount < 0 THEN 'bank_charges'
+            WHEN e.row_no IS NOT NULL THEN l.kind
+            WHEN l.kind IN ('reversal', 'charge') THEN 'reversal_alone'
+            ELSE 'refund_alone'
         END AS break_code,
         NULL::VARCHAR AS match_rule,
         CASE
@@ -125,6 +128,8 @@ signed AS (
     LEFT JOIN cancelled AS t ON t.row_no = l.row_no
     LEFT JOIN apart_lines AS h ON h.row_no = coalesce(c.row_no, t.reversal)
     LEFT JOIN refunded AS r ON r.row_no = l.row_no
+    LEFT JOIN explained AS e ON e.row_no = l.row_no
+    ANTI JOIN turned ON turned.row_no = l.row_no
     WHERE l.booked_day BETWEEN {first_day} AND {last_day}
 ),
 
@@ -150,11 +155,36 @@ kept AS (
     FROM first_verdicts AS v
     ANTI JOIN members AS m ON m.row_no = v.row_no
     ANTI JOIN members AS m ON m.id = v.id
+    ANTI JOIN turned AS t ON t.id = v.id
     LEFT JOIN refunded AS r ON r.id = v.id
     WHERE v.is_inside
+),
+
+booked_negative AS (
+    SELECT
+        'booked_negative' AS break_code,
+        'reference' AS match_rule,
+        NULL::VARCHAR AS group_key,
+        l.row_no,
+        v.id,
+        l.currency AS currency_ledger,
+        v.currency_service,
+        v.age_days,
+        l.booked_day BETWEEN {first_day} AND {last_day} AS in_ledger,
+        v.in_service,
+        l.amount,
+        v.counted_service
+    FROM turned AS t
+    INNER JOIN signed_lines AS l ON l.row_no = t.row_no
+    INNER JOIN first_verdicts AS v ON v.id = t.id
 )
 
 SELECT * FROM kept
+UNION ALL
+SELECT
+    break_code, match_rule, group_key, row_no, id, currency_ledger, currency_service, age_days,
+    in_ledger, in_service, amount, CASE WHEN in_ledger THEN amount ELSE 0 END, counted_service
+FROM booked_negative
 UNION ALL
 SELECT
     break_code, match_rule, group_key, row_no, id, currency_ledger, currency_service, age_days,
