@@ -271,3 +271,25 @@ def test_every_shipped_mapping_says_what_is_known_and_what_is_assumed() -> None:
         assert about is not None, name
         assert about.known, name
         assert about.assumed, name
+
+
+@pytest.mark.parametrize("said", ["", "<CdtDbtInd></CdtDbtInd>", "<CdtDbtInd>CREDIT</CdtDbtInd>"])
+def test_an_entry_that_does_not_say_which_way_its_money_went_is_refused(
+    write: Write, said: str
+) -> None:
+    begin, entry, rest = CAMT.partition("<Ntry>")
+    assert "<CdtDbtInd>CRDT</CdtDbtInd>" in rest
+    changed = begin + entry + rest.replace("<CdtDbtInd>CRDT</CdtDbtInd>", said, 1)
+    frame, quality = movements.read(write("camt", changed), leg="bank")
+    assert frame["amount"].tolist() == [-1_500]
+    (rejected,) = quality.rejected
+    assert (rejected.column, rejected.amount) == ("CdtDbtInd", None)
+
+
+def test_a_statement_without_a_closing_balance_proves_nothing_and_says_so(write: Write) -> None:
+    closing = next(line for line in MT940.splitlines() if line.startswith(":62F:"))
+    frame, quality = movements.read(write("x", MT940.replace(closing, "")), leg="bank")
+    assert frame["amount"].tolist() == [5_000, -1_500]
+    assert frame["balance"].isna().all()
+    assert quality.total is None
+    assert ["no closing balance" in one.reason for one in quality.remarks] == [True]

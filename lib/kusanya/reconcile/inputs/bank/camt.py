@@ -28,6 +28,7 @@ from kusanya.reconcile.inputs.tables.sheet import CELL_MAX
 
 _START: Final = 4_096
 _DEPTH_MAX: Final = 40
+_SIGNS: Final = {"CRDT": 1, "DBIT": -1}
 _CHARGES: Final = frozenset({"CHRG", "COMM", "COME"})
 _TAXES: Final = frozenset({"TAXE", "COMT"})
 _WHOLE: Final = frozenset({"Ntry", "Bal"})
@@ -142,9 +143,8 @@ def _text(element: Any, *paths: str) -> str:
 
 def _signed(element: Any) -> int | None:
     amount = whole(_text(element, "Amt"))
-    if amount is None:
-        return None
-    return -amount if _text(element, "CdtDbtInd") == "DBIT" else amount
+    sign = _SIGNS.get(_text(element, "CdtDbtInd"))
+    return None if amount is None or sign is None else sign * amount
 
 
 def _entry(row: int, element: Any, currency: str | None) -> BankEntry:
@@ -153,7 +153,9 @@ def _entry(row: int, element: Any, currency: str | None) -> BankEntry:
     amount = _signed(element)
     at, day = _moment(element)
     wrong = None
-    if amount is None:
+    if _text(element, "CdtDbtInd") not in _SIGNS:
+        wrong = ("the entry does not say whether it is a credit or a debit", "CdtDbtInd")
+    elif amount is None:
         wrong = (NO_AMOUNT, "Amt")
     elif at is None and day is None:
         wrong = (NO_DATE, "BookgDt")

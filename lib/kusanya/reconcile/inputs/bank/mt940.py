@@ -27,6 +27,9 @@ _BALANCE: Final = re.compile(r"([CD])\d{6}([A-Z]{3})([\d,.]{1,20})")
 _START: Final = 4_096
 _CHARGES: Final = frozenset({"CHG", "COM"})
 _RETURNED: Final = frozenset({"RTI"})
+_NOT_CLOSED: Final = (
+    "a statement has no closing balance: that all its entries are here is not proven"
+)
 _LINE_MAX: Final = 2_000
 _TEXT_MAX: Final = 500
 
@@ -65,6 +68,9 @@ def read(name: str, data: bytes) -> Entries:
             balances.extend(found)
             ends.append(moved(opening, closing))
             begun = len(entries)
+    if len(balances) < len(entries):
+        notes.append(_NOT_CLOSED)
+        ends.append(None)
     balances.extend([None] * (len(entries) - len(balances)))
     return Entries(
         entries=tuple(entries), balances=tuple(balances), notes=tuple(notes), moved=tuple(ends)
