@@ -56,6 +56,10 @@ _WITHIN: Final = {
 }
 """Parts of names, for headers that are known by none."""
 _NAMES_MIN: Final = 2
+_BELOW: Final = (
+    "{below} of {rows} amounts are less than 0, which reads them as money given back: if they are "
+    'payments, take another column, or say kinds and signs = "kind"'
+)
 
 
 class Guess(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +103,9 @@ def guess(path: str | Path, role: str = "") -> Guess:
     if not role:
         uncertain.insert(0, f"read as {chosen}; say --as if it is something else")
     frame, quality = _read(file, layout, chosen)
+    below = int((frame["amount"] < 0).sum()) if "amount" in frame else 0
+    if 2 * below > len(frame):
+        uncertain.append(_BELOW.format(below=below, rows=len(frame)))
     return Guess(
         role=chosen,
         toml=to_toml(layout, chosen),
