@@ -16,6 +16,11 @@ TEXTS_MAX: Final = 200_000_000
 """Largest table of a workbook's texts, which is kept whole while its sheets are read."""
 PART_MAX: Final = 50_000_000
 """Largest other part."""
+STYLES_MAX: Final = 10_000_000
+"""Largest table of styles, in bytes."""
+STYLES_TAGS_MAX: Final = 100_000
+"""Most tags in it: each becomes an object, before a cell is read."""
+_STYLES: Final = "xl/styles.xml"
 _SHEETS: Final = ("xl/worksheets/", "xl/chartsheets/")
 _TEXTS: Final = "xl/sharedstrings.xml"
 
@@ -24,6 +29,10 @@ def check(name: str, file: BinaryIO, *, unpacked_max: int = UNPACKED_MAX) -> Non
     """Raise InputRefused for a workbook that is too large, and BadZipFile for what is no zip."""
     with zipfile.ZipFile(file) as packed:
         parts = packed.infolist()
+        styles = [part for part in parts if part.filename.casefold().lstrip("/") == _STYLES]
+        for part in styles:
+            if part.file_size > STYLES_MAX or packed.read(part).count(b"<") > STYLES_TAGS_MAX:
+                raise InputRefused(f"{name} has more styles than a workbook; save it as CSV")
     if len(parts) > PARTS_MAX:
         raise InputRefused(f"{name} has {len(parts):,} parts; a workbook has at most {PARTS_MAX:,}")
     if len({part.filename.casefold() for part in parts}) < len(parts):
