@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.console.looking import AtRest, OpenConsole, lines, press, shown
 
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya.clock import ManualClock
 from kusanya.profiles import parse_endpoint_secrets
 from kusanya.store.records import Arrival, DeliveryBody, Verdict
@@ -237,3 +238,24 @@ async def test_the_disable_fuse_of_the_endpoint_stands_with_the_attempts(
         assert "2 d 23 h left" in said
         assert "gives up" in said
         assert "in 29 min" in said
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("status", ["enabled", "disabled"])
+async def test_no_retry_is_promised_of_an_endpoint_that_the_sender_has_disabled(
+    opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock, status: str
+) -> None:
+    seed.busy(10)
+    at = clock.now() - timedelta(minutes=1)
+    told = SenderEndpoint(
+        id="ep_1", url="https://shop.example/billing", mode="live", status=status,
+        disabled_at=at if status == "disabled" else None,
+    )  # fmt: skip
+    async with opened(size=WIDE) as (app, pilot):
+        await press(pilot, at_rest, "2", "slash", *"endpoint:billing", "enter")
+        app.context.sender = (told,)
+        await press(pilot, at_rest, "j", "k")
+        said = pane(app)
+    held = status == "disabled"
+    assert ("the endpoint is disabled, so nothing is sent to it" in said) is held
+    assert ("gives up" in said) is not held

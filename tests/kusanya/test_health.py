@@ -49,7 +49,7 @@ def plan_of(*arrivals: DeliveryRow, now: datetime) -> DeliveryPlan:
 def states(plan: DeliveryPlan) -> str:
     signs = {
         SlotState.ANSWERED: "x", SlotState.NOT_SEEN: "·", SlotState.PLANNED: "?",
-        SlotState.SPARED: " ",
+        SlotState.SPARED: " ", SlotState.HELD: "h",
     }  # fmt: skip
     return "".join(signs[slot.state] for slot in plan.slots)
 
@@ -81,6 +81,19 @@ def test_an_attempt_that_nobody_saw_is_named_and_the_plan_goes_on_from_it() -> N
     overdue = plan_of(arrival(timedelta()), now=NOON + 3 * MINUTE)
     assert states(overdue) == "x·?????"
     assert overdue.next_at == NOON + timedelta(milliseconds=2) + MINUTE + 5 * MINUTE
+
+
+@pytest.mark.spec("delivery-3")
+def test_what_a_disabled_endpoint_was_to_be_sent_is_held_and_not_given_up() -> None:
+    begun = (arrival(timedelta()), arrival(MINUTE))
+    plan = plan_of(*begun, now=NOON + 3 * HOUR).held(since=NOON + 2 * MINUTE)
+    assert states(plan) == "xxhhhhh", "nor was an attempt missed that was never made"
+    assert (plan.next_at, plan.gives_up_at) == (None, None)
+    assert (plan.is_held, plan.is_given_up) == (True, False)
+    late = plan_of(*begun, now=NOON + 3 * HOUR).held(since=NOON + HOUR)
+    assert states(late) == "xx··hhh", "what was due before was sent"
+    done = plan_of(arrival(timedelta(), answer=200), now=NOON + HOUR)
+    assert done.held(since=NOON + MINUTE) == done
 
 
 @pytest.mark.spec("delivery-2")

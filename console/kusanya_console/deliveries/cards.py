@@ -205,6 +205,12 @@ def _attempt(row: DeliveryRow) -> Run:
     return translate("{number} of {many}, inferred", number=number, many=ATTEMPTS), PLAIN
 
 
+_HELD = (
+    "held: the endpoint is disabled, so nothing is sent to it. Enable it, and the service sends "
+    "what it holds."
+)
+
+
 def _ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
     if plan is None:
         return wrapped(
@@ -212,6 +218,8 @@ def _ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
         )
     if plan.delivered:
         return wrapped(translate(_DONE), width)
+    if plan.is_held:
+        return wrapped(f"◌ {translate(_HELD)}", width, role=WARN)
     if plan.is_given_up or plan.next_at is None or plan.gives_up_at is None:
         said = translate("given up: all seven attempts are past without a 2xx.")
         return wrapped(f"✕ {said}", width, role=FAILED)
@@ -228,6 +236,9 @@ def _ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
 def _fuse(endpoint: EndpointHealth | None, look: Look) -> list[Line]:
     if endpoint is None:
         return []
+    if endpoint.fuse.blown_at is not None:
+        blown = format_instant(endpoint.fuse.blown_at, look)
+        return [labelled("disable fuse", (translate("blown at {at}", at=blown), FAILED))]
     at = endpoint.disables_at
     if at is None:
         return [labelled("disable fuse", (translate("not lit"), MUTED))]

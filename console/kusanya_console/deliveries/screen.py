@@ -1,9 +1,10 @@
 """Deliveries: what arrived, what should have, what we answered, and what comes next."""
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
+from msgspec.structs import replace
 from textual.app import ComposeResult
 
 from kusanya.health.endpoints import EndpointHealth
@@ -177,7 +178,7 @@ class DeliveriesScreen(ListScreen[DeliveryRecord]):
             card.show(lambda _width: [((translate("j and k move to an arrival"), MUTED),)])
             rail.show(lambda _width: ())
             return
-        mine, here = self._mine() or initial_details(row, look), self.tab
+        mine, here = self._present(row), self.tab
         sender, endpoint, listed = self._sender, self._endpoint(row), not rail.display
 
         def lines(width: int) -> list[Line]:
@@ -189,6 +190,32 @@ class DeliveriesScreen(ListScreen[DeliveryRecord]):
 
         card.show(lines)
         rail.show(lambda width: attempt_lines(row.id, mine.rows, mine.plan, look, width))
+
+    def _present(self, row: DeliveryRecord) -> DeliveryDetails:
+        """Return what belongs to a line, its plan as the endpoint stands now."""
+        mine = self._mine() or initial_details(row, self.context.look)
+        since = self._disabled_since(row)
+        if since is None or mine.plan is None:
+            return mine
+        return replace(mine, plan=mine.plan.held(since=since))
+
+    def _disabled_since(self, row: DeliveryRecord) -> datetime | None:
+        """Return since when nothing is sent to a line's endpoint, or None while something is.
+
+        The sender's own word wins over what we infer. A missing event names no endpoint: it is held
+        where all of them are disabled.
+        """
+        missing = isinstance(row, MissingEventRow)
+        told = [
+            one
+            for one in self.context.sender
+            if one.mode == self.context.mode.value and (missing or one.name == row.endpoint)
+        ]
+        if told:
+            ends = [one.disabled_at for one in told if one.is_disabled and one.disabled_at]
+            return max(ends) if len(ends) == len(told) else None
+        endpoint = self._endpoint(row)
+        return None if endpoint is None else endpoint.fuse.blown_at
 
     def _endpoint(self, row: DeliveryRecord) -> EndpointHealth | None:
         known = () if self.context.snapshot is None else self.context.snapshot.health.endpoints
@@ -220,7 +247,7 @@ class DeliveriesScreen(ListScreen[DeliveryRecord]):
         row, look, marked = self.table.row, self.context.look, tuple(self.table.marked.values())
         found = resending(marked or (() if row is None else (row,)), self.context)
         if isinstance(found, str):
-            plan = None if row is None else (self._mine() or initial_details(row, look)).plan
+            plan = None if row is None else self._present(row).plan
             came = isinstance(row, MissingEventRow) and row.verdict is MissingEventStatus.ARRIVED
             coming = None if plan is None or came or marked else plan.next_at
             after = ""

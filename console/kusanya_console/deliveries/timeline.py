@@ -124,13 +124,15 @@ def _glyph(slot: Slot) -> Run:
         return word[0], role
     if slot.state is SlotState.NOT_SEEN:
         return "·", WARN
+    if slot.state is SlotState.HELD:
+        return "◌", WARN
     return ("◌", MUTED) if slot.state is SlotState.PLANNED else (" ", MUTED)
 
 
 def _wait(following: Slot, name: str, width: int) -> Run:
     if following.state is SlotState.SPARED:
         return " " * width, PLAIN
-    stroke = "╌" if following.state is SlotState.PLANNED else "━"
+    stroke = "╌" if following.state in {SlotState.PLANNED, SlotState.HELD} else "━"
     said = f" {name} "
     left = (width - len(said)) // 2
     return stroke * left + said + stroke * (width - len(said) - left), MUTED
@@ -143,7 +145,8 @@ def _outcome(slot: Slot, plan: DeliveryPlan, look: Look, width: int) -> str:
         if slot.at == plan.next_at:
             return _due(slot.at - look.now, width)
         return translate("last try" if slot.number == ATTEMPTS else "planned")
-    return translate(slot.state.value) if slot.state is SlotState.NOT_SEEN else ""
+    told = {SlotState.NOT_SEEN, SlotState.HELD}
+    return translate(slot.state.value) if slot.state in told else ""
 
 
 def _due(left: timedelta, width: int) -> str:

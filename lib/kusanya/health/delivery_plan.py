@@ -56,6 +56,8 @@ class SlotState(StrEnum):
     PLANNED = "planned"
     SPARED = "spared"
     """The event was answered 2xx before it was due, so this one never comes."""
+    HELD = "held"
+    """The endpoint is disabled: it comes once that is enabled again."""
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,9 +88,30 @@ class DeliveryPlan(msgspec.Struct, frozen=True, kw_only=True):
         return last.at if last.state is SlotState.PLANNED else None
 
     @property
+    def is_held(self) -> bool:
+        """Return whether attempts are left, and none comes while the endpoint is disabled."""
+        return any(slot.state is SlotState.HELD for slot in self.slots)
+
+    @property
     def is_given_up(self) -> bool:
         """Return whether all seven attempts are past without a success."""
-        return not self.delivered and self.next_at is None
+        return not (self.delivered or self.is_held) and self.next_at is None
+
+    def held(self, *, since: datetime) -> "DeliveryPlan":
+        """Return the plan of an endpoint that was disabled at `since`: what was due is held.
+
+        An attempt that nobody saw after that instant was never made.
+        """
+        if self.delivered:
+            return self
+        unsent = {SlotState.PLANNED, SlotState.NOT_SEEN}
+        slots = tuple(
+            msgspec.structs.replace(slot, state=SlotState.HELD, at=None)
+            if slot.state in unsent and slot.at is not None and slot.at > since
+            else slot
+            for slot in self.slots
+        )
+        return DeliveryPlan(slots=slots, delivered=False)
 
 
 def delivery_plan(arrivals: Iterable[DeliveryRow], *, now: datetime) -> DeliveryPlan | None:
