@@ -30,7 +30,7 @@ def check(name: str, file: BinaryIO, *, unpacked_max: int = UNPACKED_MAX) -> Non
     with zipfile.ZipFile(file) as packed:
         parts = packed.infolist()
         styles = [part for part in parts if part.filename.casefold().lstrip("/") == _STYLES]
-        for part in styles:
+        for part in (one for one in styles if not one.flag_bits & 1):
             if part.file_size > STYLES_MAX or packed.read(part).count(b"<") > STYLES_TAGS_MAX:
                 raise InputRefused(f"{name} has more styles than a workbook; save it as CSV")
     if len(parts) > PARTS_MAX:
