@@ -111,7 +111,14 @@ def test_a_whole_incident_is_worked_by_its_lines_alone(
     assert joined(ours.answer("yes")).startswith("nothing in test mode"), "a yes is good for once"
 
     assert "asked: order-7" in joined(ours.answer("ask order-7"))
-    assert joined(ours.answer("note order-7 told the shop")) == f"noted on order-7, by {me}"
+    asked = joined(ours.answer("note order-7 told 0754 000 003 at the shop"))
+    assert asked.startswith("note on order-7 ")
+    assert "000 003" not in asked
+    assert "left as it was" in joined(ours.answer("no"))
+    assert "told the shop" not in joined(ours.answer("show order-7")), "nothing was kept"
+    ours.answer("note order-7 told the shop")
+    assert joined(ours.answer("note order-7 told the shop")).endswith("anything else leaves it.")
+    assert joined(ours.answer("yes")) == f"noted on order-7, by {me}"
     assert f"note by {me}: told the shop" in joined(ours.answer("show order-7"))
 
     seed.delivered(event, at=clock.now(), endpoint="shop")

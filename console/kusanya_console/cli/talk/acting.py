@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from kusanya.alarms.acknowledgements import acknowledgements
 from kusanya.alarms.alarm import Alarm
+from kusanya.privacy import mask_text
 from kusanya.store.records import CollectionRow, DeliveryRow, IntentRow, Note
 from kusanya.text import safe
 from kusanya_console.actions.queries import ServiceQueries
@@ -34,13 +35,24 @@ def catch_up(talk: Conversation, _rest: str) -> Iterator[str]:
 
 
 def note(talk: Conversation, rest: str) -> Iterator[str]:
-    """Keep a note on a collection or a creation."""
+    """Keep a note on a collection or a creation, after a yes: nothing takes it back."""
     actions = _actions(talk)
     word, _, text = rest.partition(" ")
     item = talk.item(word)
     if not isinstance(item, CollectionRow | IntentRow) or not text.strip():
         raise Unanswerable("a note is: note N what you want to remember")
-    yield from result_lines(actions.add_note(item.id, Note(text.strip()), mode=item.mode))
+    written = Note(text.strip())
+    yield from _ask(
+        talk,
+        translate(
+            "note on {what}: {words}? Say yes to do it, anything else leaves it.",
+            what=lines.intent_line(item, now=talk.now)
+            if isinstance(item, IntentRow)
+            else lines.collection_line(item, now=talk.now),
+            words=safe(mask_text(written.text), 200),
+        ),
+        lambda: actions.add_note(item.id, written, mode=item.mode),
+    )
 
 
 def replay(talk: Conversation, rest: str) -> Iterator[str]:
