@@ -4,16 +4,16 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
+from tests.kit.roles import ROLES, logins_of
 
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreError, StoreUnavailable
 from kusanya.roles import Role
-from kusanya.store import Store, roles_sql
+from kusanya.store import Store
 from kusanya.store.records import Note
 from kusanya.store.tables.delivery_months import parts
 from kusanya.store.tables.engine import engines
@@ -21,7 +21,6 @@ from kusanya.wire import Mode
 
 pytestmark = pytest.mark.postgres
 PHONE = "255754000001"
-ROLES = ("look", "ask", "act", "reveal", "decide", "admin")
 As = Callable[[str], str]
 
 
@@ -39,27 +38,8 @@ def logins(postgres_url: str, make: Any, clock: ManualClock) -> Iterator[As]:
         store.notes.add("col_1", Note("ask 0754000001"), author="asha", mode=Mode.TEST)
         store.audit.add(actor="asha", act="look", detail=f"phone {PHONE}")
         begin(store, make, "INV-1")
-    owner = engines(postgres_url)
-    for _ in range(2):  # it may be run again
-        run(owner, roles_sql())
-    run(owner, "".join(
-        f"DROP ROLE IF EXISTS as_{role}; CREATE ROLE as_{role} LOGIN; "
-        f"GRANT kusanya_{role} TO as_{role};" for role in ROLES
-    ))  # fmt: skip
-
-    def login(role: str) -> str:
-        path = "&options=" + quote("-csearch_path=kusanya_look") if role == "look" else ""
-        return re.sub(r"//postgres:@", f"//as_{role}:@", postgres_url) + path
-
-    yield login
-    run(owner, "".join(f"DROP OWNED BY as_{role}; DROP ROLE as_{role};" for role in ROLES))
-    run(owner, "".join(f"DROP OWNED BY kusanya_{role};" for role in ROLES))
-    owner.dispose()
-
-
-def run(found: Any, script: str) -> None:
-    with found.writing() as connection:
-        connection.connection.driver_connection.execute(script)
+    with logins_of(postgres_url) as login:
+        yield login
 
 
 def begin(store: Store, make: Any, reference: str) -> None:

@@ -16,8 +16,13 @@ def roles(
     *, sql: Annotated[bool, typer.Option("--sql", help="Print the SQL; nothing is run.")] = False
 ) -> None:
     """Print the SQL that makes the roles look, ask, act, reveal, decide and admin."""
-    from kusanya.store import roles_sql
-
     if not sql:
         raise Refused("say --sql: it prints what the owner of the database runs", code=USAGE)
-    say(roles_sql().rstrip())
+    say(script().rstrip())
+
+
+def script() -> str:
+    """Return what psql is given: unlike by itself it stops at an error, and fails."""
+    from kusanya.store import roles_sql
+
+    return f"\\set ON_ERROR_STOP on\n{roles_sql()}"

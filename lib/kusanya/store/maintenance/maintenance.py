@@ -9,10 +9,11 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, exists, func, select, text
 
-from kusanya.errors import StoreDamaged
+from kusanya.errors import StoreDamaged, StoreUnavailable
 from kusanya.store.maintenance.backing_up import copy_to
 from kusanya.store.maintenance.journal_copy import JournalCopy, copy_as_of
 from kusanya.store.maintenance.retention import deliveries_since
+from kusanya.store.maintenance.roles import are_masked
 from kusanya.store.queries.backups import record
 from kusanya.store.queries.base import StorePart, StoreParts
 from kusanya.store.queries.notes_and_audit import operating_system_user
@@ -67,6 +68,11 @@ class Maintenance(StorePart):
     def _checked(self) -> tuple[StoreFinding, ...]:
         # One moment for all comparisons, while others go on writing.
         with self._reading_one_moment("check the store") as connection:
+            if are_masked(connection):
+                raise StoreUnavailable(
+                    "this login sees masked views of the store, which do not agree with each "
+                    "other: check it with a login of the role kusanya_ask"
+                )
             found = list(_integrity(connection, sqlite=self._engines.sqlite))
             if found:
                 # What is read from a damaged file proves nothing.

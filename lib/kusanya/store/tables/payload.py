@@ -73,6 +73,10 @@ def pack(observation: Observation) -> tuple[bytes, bytes]:
     )
 
 
+HIDDEN: Final = b"\x90"
+"""What stands for bytes, also for header lines, where a login may not see them."""
+
+
 def unpack(payload: bytes) -> Observation:
     """Return the observation that `pack` made `payload` from.
 

@@ -45,7 +45,7 @@ from kusanya.store.records import (
     Page,
     SortOrder,
 )
-from kusanya.store.tables.payload import unpack
+from kusanya.store.tables.payload import HIDDEN, unpack
 from kusanya.store.tables.schema import collection, metadata_entry, observation
 from kusanya.store.tables.values import clean, to_us
 from kusanya.store.writer.projection import SHOWN
@@ -209,7 +209,10 @@ class Collections(NameSearch):
     def _facts(self, collection_id: str) -> tuple[Observation, ...]:
         query = (
             select(observation.c.payload)
-            .where(observation.c.collection_id == clean(collection_id))
+            .where(
+                observation.c.collection_id == clean(collection_id),
+                observation.c.payload != HIDDEN,
+            )
             .order_by(observation.c.observed_at, observation.c.seq)
         )
         with self._reading("read observations") as connection:
