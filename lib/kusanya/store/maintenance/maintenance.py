@@ -96,23 +96,27 @@ class Maintenance(StorePart):
         return self._act(rebuild)
 
     def backup(self, path: str | Path) -> BackupResult:
-        """Copy an SQLite store to a new file while it is in use, and check the copy.
+        """Copy the store to a new file of this user's while it is in use, and check the copy.
 
-        The file is durable on return. Where its check, that of `check`, finds nothing, the store
+        The file is durable on return. The copy of a file is checked as by `check`, a dump that
+        pg_dump makes of a PostgreSQL database is read to its end. Where nothing is found the store
         remembers it, audited, unless it was opened read-only. Raises StoreUnavailable when the file
-        exists or the store is on PostgreSQL, whose own pg_dump makes consistent copies.
+        exists, and where PostgreSQL's programs are not there or fail.
         """
         target = Path(path)
         made = copy_to(self._engines, target, clock=self._clock)
-        copy = engines(str(target), read_only=True)
-        try:
-            opened = StoreParts(copy, None, self._clock, self._store_id)
-            findings = Maintenance(opened).check()
-        finally:
-            copy.dispose()
+        findings = self._findings_of(target) if self._engines.sqlite else ()
         if self._journal is not None and not findings:
             self._act(partial(record, backup=made, actor=operating_system_user()))
         return BackupResult(backup=made, findings=findings)
+
+    def _findings_of(self, target: Path) -> tuple[StoreFinding, ...]:
+        copy = engines(str(target), read_only=True)
+        try:
+            opened = StoreParts(copy, None, self._clock, self._store_id)
+            return Maintenance(opened).check()
+        finally:
+            copy.dispose()
 
     def copy(self, path: str | Path, *, as_of: datetime, masked: bool = False) -> CopyResult:
         """Make a new SQLite store at `path` that holds what this one knew at an instant.
