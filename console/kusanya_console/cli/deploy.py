@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kusanya.errors import ConfigurationError
+from kusanya.secret_url import SecretUrl
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.cli.options import AsJson, ProfileName, profile_of
@@ -38,6 +39,13 @@ def deploy(
     domain: Annotated[
         str, typer.Option(help="Public name that the service delivers to.")
     ] = "pay.shop.example",
+    program: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the kusanya command lies on that machine; in /opt/kusanya unless it runs "
+            "from a folder that units see."
+        ),
+    ] = None,
     profile: ProfileName = None,
     as_json: AsJson = False,
 ) -> None:
@@ -47,7 +55,9 @@ def deploy(
     for Grafana. Their README.md says what to do with them. A file that is there with other contents
     is never written over: then nothing is written.
     """
-    from kusanya_console.deploy.files import DeploySettings, render, write
+    if SecretUrl(str(to)).has_credentials:
+        raise Refused("--to is a folder, not an address", code=USAGE)
+    from kusanya_console.deploy.files import DeploySettings, program_for, render, write
 
     chosen = profile_of(profile)
     its_mode, address = (
@@ -70,7 +80,7 @@ def deploy(
             base_url=address,
             store=store or "sqlite:////var/lib/kusanya/store.sqlite",
             domain=domain,
-            program=Path(sys.executable).with_name("kusanya"),
+            program=program or program_for(Path(sys.executable).with_name("kusanya")),
         )
     except ConfigurationError as error:
         raise Refused(str(error), code=USAGE) from error

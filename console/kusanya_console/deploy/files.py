@@ -16,6 +16,7 @@ import msgspec
 
 from kusanya.alarms.prometheus_alerts import render_alerts
 from kusanya.errors import ConfigurationError
+from kusanya.secret_url import SecretUrl
 from kusanya.wire import Mode
 from kusanya_console.deploy import Kind
 from kusanya_console.deploy.grafana import render_grafana
@@ -29,8 +30,35 @@ _SHARED: Final = {
     Kind.KUBERNETES: ("Dockerfile",),
 }
 """Of the common templates, those that a kind wants."""
-_UNFIT: Final = re.compile(r"[\s\"'\\$%#{}<>`]")
-"""What would mean something else in one of the files."""
+_PARAMETER: Final = (
+    r"(?:sslmode|sslrootcert|connect_timeout|target_session_attrs|application_name"
+    r"|channel_binding)=[A-Za-z0-9_.,/\-]{1,200}"
+)
+_NAME: Final = r"[A-Za-z0-9](?:[A-Za-z0-9\-]{0,61}[A-Za-z0-9])?"
+_HOST: Final = rf"{_NAME}(?:\.{_NAME})*"
+_PORT: Final = r"(?::[0-9]{1,5})?"
+_PLAIN: Final = r"[A-Za-z0-9_.\-]{1,200}"
+_GRAMMARS: Final = {
+    "--domain": (rf"{_HOST}", "a name as hooks.shop.example"),
+    "--base-url": (
+        rf"https?://(?:{_HOST}|\[[0-9a-fA-F:]{{2,39}}\]){_PORT}(?:/[A-Za-z0-9._~/\-]*)?",
+        "an address as https://pay.example/v1",
+    ),
+    "--store": (
+        (
+            rf"(?:sqlite:///)?/[A-Za-z0-9._/\-]{{1,400}}"
+            rf"|postgres(?:ql)?://(?:{_PLAIN}@)?{_HOST}{_PORT}(?:,{_HOST}{_PORT}){{0,9}}/{_PLAIN}"
+            rf"(?:\?(?:{_PARAMETER}(?:&{_PARAMETER}){{0,19}}))?"
+        ),
+        "sqlite:////a/file or postgresql://user@host/database, without a password",
+    ),
+    "--program": (r"/[A-Za-z0-9._+/\-]{1,400}", "the whole path of a program"),
+}
+"""What a value may be in full, so that none means more than itself in any of the files."""
+_HIDDEN: Final = ("/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/")  # noqa: S108 - not to be used
+"""Folders that a unit does not see: ProtectHome= and PrivateTmp= of each."""
+INSTALLED: Final = Path("/opt/kusanya/bin/kusanya")
+"""Where the program lies on the machine that runs it, unless somebody says otherwise."""
 
 
 class DeploySettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,18 +80,30 @@ class DeploySettings(msgspec.Struct, frozen=True, kw_only=True):
             "--base-url": self.base_url,
             "--store": self.store,
             "--domain": self.domain,
-            "the path of the command": str(self.program),
+            "--program": str(self.program),
         }
-        for name, value in values.items():
-            if not value or _UNFIT.search(value):
+        for name in ("--base-url", "--store"):
+            if SecretUrl(values[name]).has_credentials:
                 raise ConfigurationError(
-                    f"{name} holds nothing or a sign that files of settings read otherwise"
+                    f"{name} holds a password, which would stand in the files: leave it out; "
+                    "README.md of the files says where it goes"
                 )
-        if re.search(r"//[^/@:]*:[^/@]*@", self.store):
+        for name, value in values.items():
+            grammar, form = _GRAMMARS[name]
+            if re.fullmatch(grammar, value) is None or ".." in value:
+                raise ConfigurationError(
+                    f"{name} is {form}; other signs mean something else in the files"
+                )
+        if self.kind is Kind.SYSTEMD and f"{self.program}".startswith(("/home/", "/root/")):
             raise ConfigurationError(
-                "--store holds a password, which would stand in the files: leave it out and give "
-                "PostgreSQL's PGPASSFILE, or a secret, to the programs"
+                "--program lies in a home folder, which no unit sees: install Kusanya as in "
+                f"python3 -m venv {INSTALLED.parent.parent}, and name {INSTALLED}"
             )
+
+
+def program_for(running: Path) -> Path:
+    """Return where units find the program: where it runs now, where they can see that."""
+    return INSTALLED if f"{running}".startswith(_HIDDEN) else running
 
 
 class _Template(string.Template):

@@ -2,11 +2,21 @@
 
 import configparser
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 Kusanya = Callable[..., tuple[int, str, str]]
-GIVEN = ("--mode", "test", "--base-url", "https://pay.example", "--domain", "hooks.shop.example")
+GIVEN = (
+    "--mode",
+    "test",
+    "--base-url",
+    "https://pay.example",
+    "--domain",
+    "hooks.shop.example",
+    "--program",
+    str(Path(sys.executable).with_name("kusanya")),
+)
 
 
 def deployed(kusanya: Kusanya, folder: Path, kind: str, *more: str) -> dict[str, str]:

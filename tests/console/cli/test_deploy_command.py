@@ -9,12 +9,18 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
 from tests.console.cli.deploying import GIVEN, Kusanya, deployed, unit
 
 from kusanya.alarms import gauges
+from kusanya.errors import ConfigurationError
 from kusanya.receiver import metrics as receiver_metrics
 from kusanya.telemetry.metrics import Metric
+from kusanya.wire import Mode
 from kusanya_console.cli.command_line import command_line
+from kusanya_console.deploy import Kind
+from kusanya_console.deploy.files import INSTALLED, DeploySettings, program_for, render
 from kusanya_console.deploy.grafana import PANELS
 
 
@@ -183,6 +189,10 @@ def test_a_changed_file_is_never_written_over_and_then_nothing_is(
     [
         ("--domain", "shop.example; rm -rf /"),
         ("--domain", 'a"b'),
+        ("--domain", "a.example;return"),
+        ("--base-url", "https://u:secret@pay.example"),
+        ("--store", "postgresql://u:p/secret@db/kusanya"),
+        ("--store", "postgresql://u@db/kusanya?password=secret@x"),
         ("--domain", "${HOME}"),
         ("--base-url", "https://pay.example\nUser=root"),
         ("--store", "postgresql://kusanya:secret@db/kusanya"),
@@ -196,6 +206,57 @@ def test_a_value_that_would_mean_something_else_in_a_file_is_refused(
     assert (code, err.count("\n")) == (2, 1)
     assert "secret@" not in err
     assert not (tmp_path / "new").exists()
+
+
+_SIGNS = st.text(
+    st.sampled_from([*"abz09.-_/:@?=&,;{}()[]<>\"'`$%#\\|!*~^+ \t\n\r\0\u2028\u00a0"]),
+    max_size=14,
+)
+
+
+@given(
+    field=st.sampled_from(["domain", "base_url", "store", "program"]), before=_SIGNS, after=_SIGNS
+)
+@example(field="domain", before="", after=";return")
+@example(field="store", before="", after="?sslmode=x\nKUSANYA_MODE=live")
+@example(field="base_url", before="u:p@", after="")
+@example(field="program", before="", after=" --store=/x")
+def test_no_value_adds_a_line_or_a_directive_to_any_file(
+    field: str, before: str, after: str
+) -> None:
+    fit = {
+        "domain": "a.example",
+        "base_url": "https://a.example/v1",
+        "store": "postgresql://a@b.example/c",
+        "program": "/opt/a/kusanya",
+    }
+    value = before + fit[field] + after
+    for kind in Kind:
+        plain = render(DeploySettings(kind=kind, mode=Mode.TEST, **_typed(fit)))
+        try:
+            settings = DeploySettings(kind=kind, mode=Mode.TEST, **_typed(fit | {field: value}))
+        except ConfigurationError:
+            continue
+        made = render(settings)
+        assert made.keys() == plain.keys()
+        for name, text in made.items():
+            assert text.replace(value, fit[field]) == plain[name], (name, value)
+            assert not re.search(r"[\s;{}\"'$%#\\\0-\x1f]", value)
+
+
+def _typed(values: dict[str, str]) -> dict[str, Any]:
+    return values | {"program": Path(values["program"])}
+
+
+def test_a_program_that_no_unit_sees_is_looked_for_where_it_will_lie(
+    kusanya: Kusanya, tmp_path: Path
+) -> None:
+    assert program_for(Path("/home/asha/kusanya/.venv/bin/kusanya")) == INSTALLED
+    assert program_for(Path("/srv/kusanya/bin/kusanya")) == Path("/srv/kusanya/bin/kusanya")
+    code, _, err = kusanya(
+        "deploy", "--to", str(tmp_path / "new"), *GIVEN, "--program", "/root/.venv/bin/kusanya"
+    )
+    assert (code, "which no unit sees" in err) == (2, True)
 
 
 def test_everything_that_is_missing_is_said_at_once(kusanya: Kusanya, tmp_path: Path) -> None:
