@@ -1,6 +1,7 @@
 """`kusanya whoami`, `collect`, `intents`: commands that talk to the service about money."""
 
 import signal
+from collections import Counter
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -153,34 +154,39 @@ def intents_resume(
     clock: ClockName = "real",
     as_json: AsJson = False,
 ) -> None:
-    """Replay unanswered creations: same key, same bytes; exit 1 if any stays unanswered."""
-    from kusanya.errors import IntentError, IntentReason, KusanyaError
+    """Replay unanswered creations: same key, same bytes; exit 1 if any stays unanswered.
+
+    Those of programs that name no profile are among them; those of another profile belong to
+    another account: they are named, and replayed with its --profile.
+    """
+    from kusanya.client.requests import DEFAULT_PROFILE as UNNAMED
+    from kusanya.errors import KusanyaError
     from kusanya.intents import open_intents, resolve_waiting, resume
     from kusanya.privacy import mask_text
+    from kusanya.profiles import profile_names
     from kusanya.service_clock import parse_clock
     from kusanya.store import Store
 
     chosen, time = profile_of(profile, store), parse_clock(clock)
     resumed: list[dict[str, str]] = []
     left: list[dict[str, str]] = []
+    others: Counter[str] = Counter()
+    # With one account there is no doubt whose they are; with more they go where they went before.
+    unnamed = UNNAMED if len(profile_names()) <= 1 else None
     with Store.open(chosen.store, clock=time) as opened, client_of(chosen, clock=time) as client:
         resolved = resolve_waiting(opened, now=time.now(), mode=chosen.mode)
         if resolved and not as_json:
             say(f"{resolved} resolved by what the store knows already")
         waiting = (
-            [opened.intents.get(intent_id)]
-            if intent_id
-            else open_intents(opened, chosen.mode, chosen.name)
+            [_intent_of(opened, intent_id)] if intent_id else open_intents(opened, chosen.mode)
         )
         for row in list(waiting):
-            if row is None:
-                raise IntentError(
-                    "there is no such intent",
-                    reason=IntentReason.UNKNOWN_INTENT,
-                    intent_id=intent_id,
-                )
+            if not intent_id and row.profile not in {chosen.name, UNNAMED}:
+                others[row.profile] += 1
+                continue
+            named = unnamed if row.profile == UNNAMED != chosen.name else chosen.name
             try:
-                made = resume(opened, client, row, profile=chosen.name).collection
+                made = resume(opened, client, row, profile=named).collection
             except KusanyaError as error:
                 left.append({"id": row.id, "reference": mask_text(row.reference)})
                 complain(f"{row.reference}: {error}")
@@ -192,11 +198,33 @@ def intents_resume(
                 if not as_json:
                     say(f"{safe(mask_text(row.reference))}  {safe(made.id)}  {safe(made.status)}")
     if as_json:
-        say_json({"settled": resolved, "resumed": resumed, "left": left})
-    elif not (resolved or resumed or left):
-        say(f"none: every creation of profile {chosen.name} has its answer")
-    if left:
+        say_json(
+            {"settled": resolved, "resumed": resumed, "left": left, "of_other_profiles": others}
+        )
+    elif not (resolved or resumed or left or others):
+        say(f"none: every creation in {chosen.mode.value} mode has its answer")
+    _name_others(others)
+    if left or others:
         stop(FAILED)
+
+
+def _intent_of(store: "Store", intent_id: str) -> "IntentRow":
+    from kusanya.errors import IntentError, IntentReason
+
+    found = store.intents.get(intent_id)
+    if found is None:
+        raise IntentError(
+            "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent_id
+        )
+    return found
+
+
+def _name_others(others: "Counter[str]") -> None:
+    for other, count in sorted(others.items()):
+        complain(
+            f"{count:,} more of profile {safe(other, 40)} wait, of another account: run "
+            f"kusanya intents resume --profile {safe(other, 40)}"
+        )
 
 
 @_intents.command(
