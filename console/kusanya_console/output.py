@@ -1,7 +1,9 @@
 """How commands speak: results on standard output, complaints in one line on standard error."""
 
+import logging
+import os
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import msgspec
 import typer
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from kusanya.watch import PollResult
 
 DONE, FAILED, USAGE = 0, 1, 2
+_log: Final = logging.getLogger("kusanya.command")
 
 
 class Refused(KusanyaError):  # noqa: N818 - what the command says to its user
@@ -25,9 +28,35 @@ class Refused(KusanyaError):  # noqa: N818 - what the command says to its user
 
 
 def complain(message: str) -> None:
-    """Print one line on standard error, safe to show and without secrets or phones."""
+    """Print one line on standard error, safe to show and without secrets or phones.
+
+    Where the log is JSON it is an event of the log: each line there is read by a program.
+    """
     line = redact(safe(" ".join(message.split()), 600))
-    sys.stderr.write(f"kusanya: {line}\n")
+    if _logs_json():
+        _log.error("%s", line)
+    else:
+        sys.stderr.write(f"kusanya: {line}\n")
+
+
+def note(message: str) -> None:
+    """Print how far a long work has come, on standard error; an event where the log is JSON."""
+    if _logs_json():
+        _log.info("%s", message)
+    else:
+        typer.echo(message, err=True)
+
+
+def _logs_json() -> bool:
+    from kusanya.telemetry.logs import configure, writes_json
+
+    if writes_json():
+        return True
+    if os.environ.get("KUSANYA_LOG") != "json" or sys.stderr.isatty():
+        return False
+    # Said before the command could set its log up: a mistake in its words.
+    configure("json")
+    return True
 
 
 def stop(code: int) -> NoReturn:

@@ -10,6 +10,7 @@ import json
 import logging
 import re
 import sys
+import threading
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -51,6 +52,39 @@ def configure(kind: LogFormat | str, *, stream: TextIO | None = None) -> None:
         logger.setLevel(logging.NOTSET if chosen is LogFormat.OFF else logging.INFO)
         if chosen is not LogFormat.OFF:
             logger.addHandler(_Lines(sys.stderr if stream is None else stream, chosen))
+
+
+def writes_json() -> bool:
+    """Return whether `configure` set up events as JSON."""
+    return any(
+        isinstance(one, _Lines) and isinstance(one.formatter, _Json)
+        for one in logging.getLogger(LOGGERS[0]).handlers
+    )
+
+
+def configure_other_libraries() -> None:
+    """Write what other libraries warn of, and what ends a program or a thread, as JSON events too.
+
+    For a program whose every line of standard error is read by another program.
+    """
+    root = logging.getLogger()
+    handler = _Lines(sys.stderr, LogFormat.JSON)
+    handler.setLevel(logging.WARNING)
+    handler.addFilter(lambda record: not record.name.startswith(LOGGERS))
+    for known in [one for one in root.handlers if isinstance(one, _Lines)]:
+        root.removeHandler(known)
+    root.addHandler(handler)
+    logging.captureWarnings(capture=True)
+    crash = logging.getLogger("kusanya.crash")
+
+    def ended(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        crash.critical("ended by %s", kind.__name__, exc_info=(kind, error, trace))
+
+    def thread_ended(told: threading.ExceptHookArgs) -> None:
+        if told.exc_value is not None:
+            ended(told.exc_type, told.exc_value, told.exc_traceback)
+
+    sys.excepthook, threading.excepthook = ended, thread_ended
 
 
 class _Lines(logging.StreamHandler[TextIO]):

@@ -34,9 +34,11 @@ def start_log(command: str, asked: str | None) -> None:
         return  # nothing is set up, and nothing loaded for it
     import logging
 
-    from kusanya.telemetry.logs import configure
+    from kusanya.telemetry.logs import configure, configure_other_libraries
 
     configure(kind)
+    if kind == "json":
+        configure_other_libraries()
     # A line for each delivery slows a busy receiver down: only where somebody asked for a log.
     for name in _BUSY:
         logging.getLogger(name).setLevel(logging.NOTSET if chosen else logging.WARNING)

@@ -8,7 +8,7 @@ from kusanya.clock import SystemClock
 from kusanya.secret_url import SecretUrl
 from kusanya.text import safe
 from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_of
-from kusanya_console.output import say, say_json
+from kusanya_console.output import note, say, say_json
 
 _EVERY_S = 2.0
 
@@ -40,9 +40,7 @@ def move(
         now = clock.monotonic()
         if now - said >= _EVERY_S:
             said = now
-            typer.echo(
-                f"{done:,} of {total:,} rows, {done / (now - began):,.0f} a second", err=True
-            )
+            note(f"{done:,} of {total:,} rows, {done / (now - began):,.0f} a second")
 
     source = profile_of(profile, store).store
     done = move_store(source, SecretUrl(to), clock=clock, progress=report)
