@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.console.looking import AtRest, OpenConsole, lines, table
+from tests.console.looking import AtRest, OpenConsole, lines, shown, table
 from textual.widgets import Input
 
 from kusanya.clock import ManualClock
@@ -167,6 +167,26 @@ async def test_typing_narrows_the_list_and_escape_clears_it_on_the_same_record(
         assert "filter none" in lines(app)[-2]
         assert listed.cursor == pointed
         assert len({row.status for row in listed.excerpt.rows}) > 1
+
+
+@pytest.mark.anyio
+async def test_the_cursor_leaves_a_record_that_the_filter_excludes_and_its_card_goes_with_it(
+    opened: OpenConsole, seed: Any, at_rest: AtRest
+) -> None:
+    seed.busy(30)
+    async with opened(size=(160, 50)) as (app, pilot):
+        listed = table(app)
+        await pilot.press("j")
+        await at_rest(pilot)
+        paid = next(row for row in listed.excerpt.rows if row.status == "succeeded")
+        listed.point_at(paid.id)
+        await at_rest(pilot)
+        assert paid.id in shown(app)
+        await pilot.press("slash", *"failed", "enter")
+        await at_rest(pilot)
+        assert listed.cursor in {row.id for row in listed.excerpt.rows}
+        assert listed.row is not None
+        assert paid.id not in shown(app), "no card of a record that the list has not"
 
 
 @pytest.mark.anyio

@@ -43,9 +43,26 @@ def actions(store: Store, clock: ManualClock) -> StoreActions:
     return StoreActions(store, actor="asha", clock=clock, profile="main")
 
 
+def listed_ids(app: ConsoleApp) -> list[str]:
+    assert isinstance(app.console_screen, ListScreen)
+    return [row.id for row in app.console_screen.table.excerpt.rows]
+
+
 def marked(app: ConsoleApp) -> list[str]:
     assert isinstance(app.console_screen, ListScreen)
     return list(app.console_screen.table.marked)
+
+
+@pytest.mark.anyio
+async def test_marks_that_a_filter_hides_are_said(
+    opened: OpenConsole, seed: Any, at_rest: AtRest
+) -> None:
+    seed.busy(20)
+    async with opened("space", "space", "space") as (app, pilot):
+        await press(pilot, at_rest, "slash", *"status:expired", "enter")
+        hidden = 3 - sum(row in marked(app) for row in listed_ids(app))
+        assert hidden
+        assert f"3 marked, {hidden} of them not in this list, esc unmarks" in shown(app)
 
 
 @pytest.mark.anyio

@@ -104,10 +104,14 @@ class TableScreen(PaymentScreen, Generic[R]):
         """Say how many are marked."""
 
     def marks_line(self) -> str:
-        """Return how many are marked and which key unmarks them, or nothing."""
+        """Return how many are marked, seen or not, and which key unmarks them, or nothing."""
         if not self.table.marked:
             return ""
         count, key = f"{len(self.table.marked):,}", self.context.key("view.back")
+        seen = sum(row.id in self.table.marked for row in self.table.excerpt.rows)
+        if unseen := len(self.table.marked) - seen:
+            said = "{count} marked, {unseen} of them not in this list, {key} unmarks"
+            return translate(said, count=count, unseen=f"{unseen:,}", key=key)
         return translate("{count} marked, {key} unmarks", count=count, key=key)
 
     def marked(self) -> tuple[Selection, ...]:

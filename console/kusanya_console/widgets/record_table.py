@@ -152,7 +152,8 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
 
     def _place_cursor(self, first: int) -> None:
         rows = self.excerpt.rows
-        if rows and (self.cursor is None or self.follow):
+        # Never on a record that is not there: its card would stand beside a list without it.
+        if rows and (self.cursor not in self._places or self.follow):
             self._point(min(first, len(rows) - 1))
         elif not rows and self.cursor is not None:
             self.cursor = None
