@@ -17,6 +17,8 @@ from kusanya.reconcile.frames.columns import (
     KEYS,
     LEDGER,
     LINES,
+    MOVEMENTS,
+    PLACES,
     STATEMENT,
     Schema,
 )
@@ -114,6 +116,18 @@ def questions(month: Month, *, rows: bool = True) -> dict[str, Answer]:
             {"ledger": (made.ledger, LEDGER), "statement": (lines, STATEMENT)},
             LINES,
             days,
+        ),
+        "read": lambda engine: queried(
+            engine,
+            "inputs/read",
+            {
+                "collections": (kept, COLLECTIONS),
+                "ledger": (made.ledger, LEDGER),
+                "statement": (lines, STATEMENT),
+                "movements": (movements(made), MOVEMENTS),
+            },
+            PLACES,
+            {**days, "net_basis": True},
         ),
         "carried": lambda engine: queried(
             engine,

@@ -50,7 +50,7 @@ def test_a_month_in_which_nothing_happened_has_every_page_and_closes(empty: Inpu
     filled = [page.name for page in made.pages if not page.frame.empty]
     # The files of another month do not vanish: their lines are shown as outside.
     front = ["reconciliation", "control_totals"]
-    assert filled == [*front, "findings", "inputs", "lines"]
+    assert filled == [*front, "findings", "accounted", "inputs", "lines"]
     assert "in the period" not in set(made.page("lines").frame["part"])
     assert not made.findings["rows"].fillna(0).any()
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from kusanya.reconcile.analysis import (
+    accounting,
     carried_legs,
     fees,
     findings,
@@ -114,6 +115,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return sum(leg.unexplained for leg in self.legs)
 
     @property
+    def lost(self) -> pd.DataFrame:
+        """Return the rows of the page `accounted` that do not add up; there is never one."""
+        return accounting.lost(self.page("accounted").frame)
+
+    @property
     def disagrees(self) -> int:
         """Return how many lines of the control differ from the store's rollups."""
         return int((~self.inputs.control["agrees"]).sum())
@@ -123,7 +129,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
         Up to `max_breaks` breaks of books and statement are tolerated; any other finding is not.
         """
-        if self.inputs.rejected or self.inputs.differing:
+        if self.inputs.rejected or self.inputs.differing or len(self.lost):
             return ReportVerdict.NOT_CLOSED
         within = self.breaks <= max_breaks
         left = findings.left(self.findings, within=within)
@@ -163,7 +169,7 @@ def report(
         *_pages_of_legs(legs),
         *report_pages.of_fees(inputs, charged, priced),
         *report_pages.of_failures(inputs),
-        *report_pages.of_files(inputs),
+        *report_pages.of_files(inputs, legs.given),
         ReportPage("late", "What changed since an earlier close", delta),
     )
     movements, payouts = carried_legs.to_carry(inputs, left.rolled.items)
@@ -190,6 +196,12 @@ class _Legs(msgspec.Struct, frozen=True, kw_only=True):
     payouts: SettlementMatch | None
     operator: OperatorMatch | None
     bank: BankMatch | None
+
+    @property
+    def given(self) -> tuple[Any, ...]:
+        """Return the legs of which something was given."""
+        every = (self.books, self.payouts, self.operator, self.bank)
+        return tuple(leg for leg in every if leg is not None)
 
 
 def _match(inputs: Inputs, progress: Progress | None) -> _Legs:

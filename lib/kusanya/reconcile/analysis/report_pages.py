@@ -1,12 +1,12 @@
 """The pages of a report: one table each, with a short name for its file and sheet, and a title."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.analysis import failures, fees, postings, reconciliation
+from kusanya.reconcile.analysis import accounting, failures, fees, postings, reconciliation
 from kusanya.reconcile.analysis.worst_first import worst_first
 from kusanya.reconcile.frames import columns, quality
 from kusanya.reconcile.frames.columns import (
@@ -160,8 +160,10 @@ def of_failures(inputs: Inputs) -> Iterator[ReportPage]:
     yield ReportPage("recovery", "What came back after a failure", recovered)
 
 
-def of_files(inputs: Inputs) -> Iterator[ReportPage]:
-    """Yield the pages of what was read, and of what could not be."""
+def of_files(inputs: Inputs, legs: Iterable[Any]) -> Iterator[ReportPage]:
+    """Yield the pages of what was read, of where it went, and of what could not be read."""
+    went = accounting.accounted(inputs, legs)
+    yield ReportPage("accounted", "Where every line went", went)
     yield ReportPage("inputs", "What was read", quality.account(*inputs.quality))
     lines = ledger.lines(inputs.ledger, inputs.statement, period=inputs.period)
     yield ReportPage("lines", "Lines of the files, in the period and outside it", lines)

@@ -55,8 +55,10 @@ from kusanya.reconcile.frames.schemas.leg import (
     RECEIPTS,
 )
 from kusanya.reconcile.frames.schemas.reconciliation import (
+    ACCOUNTED,
     BALANCES,
     CONTROLS,
+    PLACES,
     PROVIDERS,
     RECONCILIATION,
 )
@@ -83,6 +85,7 @@ from kusanya.reconcile.frames.schemas.result import (
 
 __all__ = [
     "ACCOUNT",
+    "ACCOUNTED",
     "AGEING",
     "BALANCES",
     "BANK_MATCHES",
@@ -120,6 +123,7 @@ __all__ = [
     "PAIRS",
     "PARETO",
     "PAYOUTS",
+    "PLACES",
     "PLANTED",
     "POINTS",
     "POSTINGS",

@@ -12,7 +12,7 @@ import msgspec
 import pandas as pd
 
 from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import BANK_MATCHES, LEG_BRIDGE, MOVEMENTS, STATEMENT
+from kusanya.reconcile.frames.columns import BANK_MATCHES, LEG_BRIDGE, MOVEMENTS, PLACES, STATEMENT
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.frames.engine import query
 from kusanya.reconcile.frames.engines import open_engine
@@ -81,4 +81,5 @@ def match(
         return BankMatch(
             rows=engine.frame(query("bank/answer"), BANK_MATCHES, {"everything": everything}),
             bridge=bridge(engine, "bank total", "payouts total"),
+            places=engine.frame(query("legs/places"), PLACES),
         )

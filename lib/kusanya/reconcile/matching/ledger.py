@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.frames import earlier_period
+from kusanya.reconcile.frames import columns, earlier_period
 from kusanya.reconcile.frames.columns import (
     AGEING,
     BREAKS,
@@ -25,6 +25,7 @@ from kusanya.reconcile.frames.columns import (
     LINES,
     MATCHES,
     PAIRS,
+    PLACES,
     STATEMENT,
     DType,
     Schema,
@@ -61,6 +62,8 @@ class LedgerMatch(msgspec.Struct, frozen=True, kw_only=True):
     bridge: pd.DataFrame
     ageing: pd.DataFrame
     doubles: pd.DataFrame
+    places: pd.DataFrame = columns.empty(PLACES)
+    """Where each line and each collection went, by `PLACES`."""
     pairs: Source | None = None
     """The lines that agree, each with its collection; None where nobody asked for them.
     Parquet where the collections are."""
@@ -173,6 +176,7 @@ def match(
             bridge=engine.frame(query("ledger/bridge"), BRIDGE),
             ageing=engine.frame(query("ledger/ageing"), AGEING),
             doubles=engine.frame(query("ledger/doubles"), DOUBLES),
+            places=engine.frame(query("ledger/places"), PLACES),
             pairs=agreeing,
         )
 

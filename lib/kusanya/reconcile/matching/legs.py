@@ -5,7 +5,8 @@ from collections.abc import Iterable
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.frames.columns import LEG_BRIDGE
+from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames.columns import LEG_BRIDGE, PLACES
 from kusanya.reconcile.frames.engine import Engine, query
 from kusanya.reconcile.frames.quality import Quality
 
@@ -15,6 +16,8 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: pd.DataFrame
     bridge: pd.DataFrame
+    places: pd.DataFrame = columns.empty(PLACES)
+    """Where each line went, by `PLACES`."""
     is_unread: bool = False
     """Whether statements were given of which no row could be read: nothing is proven."""
 

@@ -16,6 +16,7 @@ from kusanya.reconcile.frames.columns import (
     LEG_BRIDGE,
     MOVEMENTS,
     OPERATOR_MATCHES,
+    PLACES,
     RECEIPTS,
 )
 from kusanya.reconcile.frames.days import Period
@@ -101,5 +102,6 @@ def match(
         return OperatorMatch(
             rows=engine.frame(query("operator/answer"), OPERATOR_MATCHES, chosen),
             bridge=bridge(engine, "operator total", "service total"),
+            places=engine.frame(query("legs/places"), PLACES),
             receipts=engine.frame(query("operator/receipts"), RECEIPTS),
         )

@@ -10,6 +10,7 @@ from kusanya.reconcile.frames.columns import (
     BRIDGE,
     COLLECTIONS,
     PAYOUTS,
+    PLACES,
     SETTLED,
     STATEMENT,
     DType,
@@ -39,6 +40,8 @@ class SettlementMatch(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: pd.DataFrame
     bridge: pd.DataFrame
+    places: pd.DataFrame = frame(PLACES, {name: [] for name in PLACES.columns})
+    """Where each line went, by `PLACES`."""
 
     @property
     def breaks(self) -> int:
@@ -102,4 +105,5 @@ def match(
         return SettlementMatch(
             rows=engine.frame(query("settlement/answer"), SETTLED, {"everything": everything}),
             bridge=engine.frame(query("settlement/bridge"), BRIDGE),
+            places=engine.frame(query("settlement/places"), PLACES),
         )

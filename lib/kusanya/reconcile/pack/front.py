@@ -58,6 +58,7 @@ def fill_statement(sheet: Worksheet, made: Report, imprint: Imprint) -> None:
         page = made.page(name)
         if not page.frame.empty:
             row = _block(sheet, page.frame, page.title, row + 1)
+    row = _block(sheet, _went(made), made.page("accounted").title, row + 1)
     row += 1
     _part_head(sheet, "SHA-256 of what went in and of the facts that were closed", row)
     row += 1
@@ -69,6 +70,14 @@ def fill_statement(sheet: Worksheet, made: Report, imprint: Imprint) -> None:
     # Line by line from the second page on: the first one holds for every month.
     sheet.sheet.set_h_pagebreaks([row])
     _lines(sheet, lines, row)
+
+
+def _went(made: Report) -> pd.DataFrame:
+    """Return where the money of every file went, one line each; its own sheet has the rows too."""
+    frame = made.page("accounted").frame
+    sums = [name for name in frame.columns if str(name).startswith("amount_")]
+    shown = frame[["input", "currency", *sums]]
+    return shown.rename(columns={name: str(name).removeprefix("amount_") for name in sums})
 
 
 def _brief(sheet: Worksheet, frame: pd.DataFrame, row: int) -> int:
@@ -186,6 +195,7 @@ def _part(sheet: Worksheet, lines: pd.DataFrame, first: int) -> int:
 def _block(sheet: Worksheet, frame: pd.DataFrame, title: str, row: int) -> int:
     """Write a small table whose first two columns share one cell; return the row below it."""
     names = list(frame.columns)[2:]
+    of_files = frame.columns[0] == "input"
     sheet.write((row, 0), title, "part")
     for place, name in enumerate(names, start=1):
         sheet.write((row, place), views.label(name), "head_number")
@@ -193,14 +203,14 @@ def _block(sheet: Worksheet, frame: pd.DataFrame, title: str, row: int) -> int:
     for line in frame.itertuples(index=False):
         label = ", ".join(str(part) for part in line[:2] if not pd.isna(part))
         sheet.write((row, 0), label, "line")
-        if "file_total" in names and len(label) > _LABEL_LETTERS:
+        if of_files and len(label) > _LABEL_LETTERS:
             # The name of a file runs over the cells beside it, its sums stand below.
             row += 1
         for place, value in enumerate(line[2:], start=1):
             shown: Any = None if pd.isna(value) else int(value)
             sheet.write((row, place), shown, "whole")
         row += 1
-    return row if "file_total" in names else _block_totals(sheet, frame, first, row)
+    return row if of_files else _block_totals(sheet, frame, first, row)
 
 
 def _block_totals(sheet: Worksheet, frame: pd.DataFrame, first: int, row: int) -> int:

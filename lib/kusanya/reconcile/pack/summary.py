@@ -145,8 +145,9 @@ def by_code(made: Report) -> dict[str, int]:
 
 def sentence(made: Report, verdict: ReportVerdict) -> str:
     """Return what the verdict means, for people."""
-    if made.inputs.rejected or made.inputs.differing:
-        return f"Not closed: {'; '.join(_not_closed(made.inputs))}."
+    why = list(_not_closed(made))
+    if why:
+        return f"Not closed: {'; '.join(why)}."
     if made.matched is None:
         return "Nothing is proven: no ledger was given."
     if made.unexplained or made.disagrees:
@@ -176,8 +177,12 @@ def _accepted(made: Report) -> str:
     return f"{count:,} accepted {safe(note, 120)}, worth {money}"
 
 
-def _not_closed(inputs: Inputs) -> Iterator[str]:
-    """Yield why a period is not closed: rows that were not read, totals that do not agree."""
+def _not_closed(made: Report) -> Iterator[str]:
+    """Yield why a period is not closed: rows not read, or lost, or totals that do not agree."""
+    inputs = made.inputs
+    if len(made.lost):
+        files = ", ".join(sorted(set(made.lost["input"])))
+        yield f"lines of {safe(files, 120)} are in no result, or in two"
     if inputs.rejected:
         yield _unread(inputs)
     for load in inputs.differing:

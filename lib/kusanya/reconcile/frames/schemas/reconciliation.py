@@ -56,6 +56,24 @@ PROVIDERS: Final = Schema(
 """One row per provider and currency: net = gross - fee = paid out + open balance + difference; the
 last three are missing where no settlement statement was given."""
 
+PLACES: Final = Schema("places", {"input": T, "currency": T, "standing": T, "rows": W, "amount": W})
+"""One row per input, currency and standing: how many of its lines got a code of that standing."""
+
+ACCOUNTED: Final = Schema(
+    "accounted",
+    {
+        "input": T,
+        "currency": T,
+        **{
+            f"{what}_{part}": W
+            for what in ("rows", "amount")
+            for part in ("read", "matched", "expected", "break", "outside", "lost")
+        },
+    },
+)
+"""One row per input file and currency, and one of the collections: read = matched + expected +
+break + outside + lost. `outside` lies outside the period, or is no payment; `lost` is 0."""
+
 CONTROLS: Final = Schema(
     "control_totals",
     {

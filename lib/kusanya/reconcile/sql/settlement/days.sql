@@ -133,7 +133,7 @@ WITH before AS (
     GROUP BY line_no
 )
 
-SELECT s.*, NULL::VARCHAR AS group_key
+SELECT s.*, NULL::VARCHAR AS group_key, 1 AS lines
 FROM shifted AS s
 ANTI JOIN split_days AS d ON d.line_no = s.line_no
 UNION ALL
@@ -148,7 +148,8 @@ SELECT
     CASE WHEN d.is_last THEN s.fee - b.fee WHEN s.fee IS NOT NULL THEN d.fee END AS fee,
     CASE WHEN d.is_last THEN s.net - b.net ELSE d.net END AS net,
     NULL::BIGINT AS count,
-    'line ' || s.line_no AS group_key
+    'line ' || s.line_no AS group_key,
+    CASE WHEN d.is_last THEN 1 ELSE 0 END AS lines
 FROM shifted AS s
 INNER JOIN split_days AS d ON d.line_no = s.line_no
 INNER JOIN before AS b ON b.line_no = s.line_no;

@@ -92,7 +92,8 @@ SELECT
     min(lines.group_key) AS group_key,
     CASE WHEN count(lines.gross) = count(*) THEN sum(lines.gross)::BIGINT END AS gross,
     CASE WHEN count(lines.fee) = count(*) THEN sum(lines.fee)::BIGINT END AS fee,
-    sum(lines.net)::BIGINT AS net
+    sum(lines.net)::BIGINT AS net,
+    sum(lines.lines)::BIGINT AS lines
 FROM lines
 WHERE NOT lines.again
     AND (lines.business_day BETWEEN {first_day} AND {last_day}
@@ -110,7 +111,8 @@ SELECT
     lines.group_key,
     lines.gross,
     lines.fee,
-    lines.net
+    lines.net,
+    lines.lines
 FROM lines
 WHERE lines.again
     AND (lines.business_day BETWEEN {first_day} AND {last_day}
@@ -151,6 +153,7 @@ SELECT
     t.gross AS gross_settled,
     t.fee AS fee_settled,
     coalesce(t.net, 0) AS net_settled,
+    coalesce(t.lines, 0) AS lines,
     row_number() OVER (ORDER BY o.unit, t.unit, t.line_no) AS row_no
 FROM ours AS o
 FULL OUTER JOIN theirs AS t ON t.unit = o.unit
