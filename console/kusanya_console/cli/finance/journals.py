@@ -27,10 +27,15 @@ def journals(
         str, typer.Option("--format", help="Who imports it: quickbooks, xero or odoo.")
     ],
     out: Annotated[Path, typer.Option(help="The CSV file to write.")],
+    booked: Annotated[
+        Path | None,
+        typer.Option(help="An earlier pack whose entries are in the books: only what changed."),
+    ] = None,
 ) -> None:
     """Write the journal entries of a pack as a file that accounting programs import.
 
-    One balanced entry a day. Its number holds run id and day, so that importing it twice is seen.
+    One balanced entry a day and channel. Its number is made of what it holds, so that importing it
+    twice is seen.
     """
     from kusanya.reconcile.pack import account_map, journal_entries, journal_files
 
@@ -39,7 +44,9 @@ def journals(
             f"--format is one of {', '.join(journal_files.FORMS)}, not {safe(form, 40)}", code=USAGE
         )
     booked_on = account_map.read(accounts)
-    found = journal_entries.of_pack(pack, booked_on)
+    found = journal_entries.of_pack(pack, booked_on, booked=booked)
+    if found.refusal:
+        raise Refused(found.refusal)
     made = journal_files.files(found.entries, booked_on, form)
     paths = [out.with_name(name) for name in journal_files.names(out.stem, made)]
     if len(made) == 1:
@@ -51,6 +58,11 @@ def journals(
             raise Refused(f"cannot write {path}: {error.strerror}") from None
         say(f"wrote {safe(str(path), 600)}")
     say(f"{len(found.entries):,} entries in {booked_on.currency}, each balanced")
+    if found.not_booked:
+        left = sum(abs(each.amount) for each in found.not_booked)
+        complain(
+            f"{left:,} {booked_on.currency} of breaks are in no entry: page postings lists them"
+        )
     for currency, rows in found.other_currencies.items():
         complain(
             f"{rows:,} postings in {currency} are not in it: they need an account map of their own"

@@ -1,42 +1,70 @@
-"""What there is to book, by business day and channel: collections, payouts, refunds.
+"""What there is to book, by business day and channel: collections, payouts, refunds, and breaks.
 
-VAT and excise are taken out of the fee where the agreed tariff names them; they are counted on the
-sum of a day and channel, not on each payment, so that they are whole units with one rounding.
+Payouts and refunds are the rows that the legs judged, each once: what a leg calls a break is kept
+apart, under its code. VAT and excise are taken out of the fee where the agreed tariff names them;
+they are counted on the sum of a day and channel, not on each payment, so that they are whole units
+with one rounding.
 """
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import pandas as pd
 
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import POSTINGS
-from kusanya.reconcile.frames.days import Period
+from kusanya.reconcile.frames.dtypes import is_missing
 from kusanya.reconcile.frames.prices import rounded
 from kusanya.reconcile.frames.report_inputs import Inputs
+from kusanya.reconcile.matching.breaks.rule import BREAK
+from kusanya.reconcile.matching.operator import OperatorMatch
+from kusanya.reconcile.matching.settlement import SettlementMatch
 
 COLLECTIONS: Final = "collections"
 PAYOUT: Final = "payout"
 REFUND: Final = "refund"
-_GIVEN_BACK: Final = frozenset({"refund", "reversal", "chargeback"})
+PAYOUT_BREAK: Final = "payout_break"
+"""Money that was paid out beyond what was earned, or that nothing was earned for."""
+LINE_BREAK: Final = "line_break"
+"""Money that an operator's line moved without a collection that explains it."""
+NOT_BOOKED: Final = "not_booked"
+"""What must not be booked before a person looked at it: it may not be money at all."""
+_REPEATED: Final = frozenset({"settlement_duplicate", "operator_line_again"})
+_FEES: Final = frozenset({"fee", "charge", "tax"})
 _WHOLE: Final = 10_000
 """Basis points of one."""
+_Key = tuple[Any, ...]
+"""Business day, currency, channel, kind, break code."""
 
 
-def postings(inputs: Inputs, daily: pd.DataFrame) -> pd.DataFrame:
-    """Return POSTINGS of a period from its DAILY fees and what statements say of it.
+def postings(
+    inputs: Inputs,
+    daily: pd.DataFrame,
+    *,
+    payouts: SettlementMatch | None = None,
+    operator: OperatorMatch | None = None,
+) -> pd.DataFrame:
+    """Return POSTINGS of a period from its DAILY fees and what the legs say of the statements.
 
-    Payouts are the settlement statement's, else those of the operators' own statements, which also
-    bring what was given back to customers.
+    What was paid out is what the settlement statement says of the channels and currencies that it
+    names, else what the operator's statement says. A line of a day outside the period is not
+    booked, and is listed.
     """
-    rows = [
-        *_collections(inputs, daily),
-        *_payouts(inputs.statement, inputs.period),
-        *_moved(inputs.movements, inputs.period, payouts=inputs.statement is None),
-    ]
+    sums: dict[_Key, tuple[int, int]] = {}
+    first, last = pd.Timestamp(inputs.period.first), pd.Timestamp(inputs.period.last)
+    for key, money in (*_settled(payouts), *_moved(operator, _settled_channels(inputs))):
+        # Lines of collections may say no day.
+        day = last if is_missing(key[0]) else key[0]
+        known = key if first <= day <= last else (*key[:3], NOT_BOOKED, key[4])
+        placed = tuple(None if is_missing(part) else part for part in (day, *known[1:]))
+        rows, total = sums.get(placed, (0, 0))
+        # In whole numbers of Python: a sum of the frame's own would wrap around in silence.
+        sums[placed] = rows + 1, total + money
+    rest = [(*key, rows, 0, 0, 0, 0, total) for key, (rows, total) in sums.items()]
     names = list(POSTINGS.columns)
-    made = pd.DataFrame(rows, columns=names, dtype="object")
-    made = columns.frame(POSTINGS, made)
-    order = ["business_day", "currency", "channel", "kind"]
+    every = [*_collections(inputs, daily), *rest]
+    made = columns.frame(POSTINGS, pd.DataFrame(every, columns=names, dtype="object"))
+    order = ["business_day", "currency", "channel", "kind", "break_code"]
     return made.sort_values(order, ignore_index=True)
 
 
@@ -57,7 +85,7 @@ def _collections(inputs: Inputs, daily: pd.DataFrame) -> list[tuple[Any, ...]]:
         rates = _rates(inputs, row)
         fee = int(row.fee)
         excise, vat = taxes(fee, excise=rates[0], vat=rates[1])
-        key = (row.business_day, row.currency, row.channel, COLLECTIONS)
+        key = (row.business_day, row.currency, row.channel, COLLECTIONS, None)
         found.append((*key, row.succeeded, row.gross, fee, excise, vat, row.net))
     return found
 
@@ -84,41 +112,59 @@ def _rates(inputs: Inputs, row: Any) -> tuple[int, int]:
     return excise, vat
 
 
-def _payouts(statement: pd.DataFrame | None, period: Period) -> list[tuple[Any, ...]]:
-    if statement is None:
-        return []
-    inside = _inside(statement, period)
-    return _summed(inside, PAYOUT, inside["net"])
+def _settled(payouts: SettlementMatch | None) -> Iterator[tuple[_Key, int]]:
+    """Yield what was paid out; of a break what clears the earnings, and the rest apart."""
+    if payouts is None:
+        return
+    for row in columns.records(payouts.rows[payouts.rows["net_settled"] != 0]):
+        where = (row.business_day, row.currency, row.channel)
+        paid, earned = int(row.net_settled), int(row.net)
+        if row.standing != BREAK:
+            yield (*where, PAYOUT, None), paid
+        elif row.break_code in _REPEATED:
+            yield (*where, NOT_BOOKED, row.break_code), paid
+        else:
+            clears = min(paid, earned) if row.count else 0
+            if clears:
+                yield (*where, PAYOUT, row.break_code), clears
+            if paid != clears:
+                yield (*where, PAYOUT_BREAK, row.break_code), paid - clears
+
+
+def _settled_channels(inputs: Inputs) -> set[tuple[Any, str]]:
+    """Return the channels and currencies of which a settlement statement says what was paid out."""
+    said = inputs.statement
+    if said is None:
+        return set()
+    return {
+        (None if is_missing(channel) else channel, currency)
+        for channel, currency in zip(said["channel"], said["currency"], strict=True)
+    }
 
 
 def _moved(
-    movements: pd.DataFrame | None, period: Period, *, payouts: bool
-) -> list[tuple[Any, ...]]:
-    if movements is None:
-        return []
-    done = (movements["leg"] == "operator") & (movements["status"] == "completed")
-    inside = _inside(movements[done.fillna(False)], period)
-    back = inside[inside["kind"].isin(_GIVEN_BACK)]
-    found = _summed(back, REFUND, -back["amount"])
-    if payouts:
-        out = inside[inside["kind"] == "payout"]
-        found += _summed(out, PAYOUT, -out["amount"])
-    return found
-
-
-def _inside(frame: pd.DataFrame, period: Period) -> pd.DataFrame:
-    days = frame["business_day"]
-    first, last = pd.Timestamp(period.first), pd.Timestamp(period.last)
-    chosen: pd.DataFrame = frame[((days >= first) & (days <= last)).fillna(False)]
-    return chosen
-
-
-def _summed(frame: pd.DataFrame, kind: str, money: Any) -> list[tuple[Any, ...]]:
-    # In whole numbers of Python: a sum of the frame's own would wrap around in silence.
-    sums: dict[tuple[Any, ...], tuple[int, int]] = {}
-    keys = zip(frame["business_day"], frame["currency"], frame["channel"], money, strict=True)
-    for day, currency, channel, amount in keys:
-        key = (day, currency, None if pd.isna(channel) else channel)
-        rows, total = sums.get(key, (0, 0))
-        sums[key] = rows + 1, total + int(amount)
-    return [(*key, kind, rows, 0, 0, 0, 0, total) for key, (rows, total) in sums.items()]
+    operator: OperatorMatch | None, settled: set[tuple[Any, str]]
+) -> Iterator[tuple[_Key, int]]:
+    """Yield what the operator's lines of the period moved beside payments that agree."""
+    if operator is None:
+        return
+    for row in columns.records(operator.rows[operator.rows["counted_operator"] != 0]):
+        where = (row.operator_day, row.currency, row.channel)
+        channel = None if is_missing(row.channel) else row.channel
+        is_settled = (channel, row.currency) in settled
+        moved = int(row.counted_operator)
+        if row.break_code in _REPEATED:
+            yield (*where, NOT_BOOKED, row.break_code), moved
+        elif row.standing == BREAK:
+            alone = is_missing(row.bridge_effect)
+            beside = moved if alone else int(row.bridge_effect)
+            # A payment that is too small leaves the rest on the clearing account, as what is owed.
+            if row.kind != "payment" or beside > 0:
+                # Fees are booked as the service counts them.
+                is_apart = is_settled or row.kind in _FEES
+                kind = NOT_BOOKED if is_apart else LINE_BREAK
+                yield (*where, kind, row.break_code), beside
+        elif row.kind == "refund":
+            yield (*where, REFUND, None), -moved
+        elif row.kind == "payout" and not is_settled:
+            yield (*where, PAYOUT, None), -moved

@@ -167,7 +167,9 @@ def report(
     rest = (
         *_pages_of_work(left),
         *_pages_of_legs(legs),
-        *report_pages.of_fees(inputs, charged, priced),
+        *report_pages.of_fees(
+            inputs, charged, priced, payouts=legs.payouts, operator=legs.operator
+        ),
         *report_pages.of_failures(inputs),
         *report_pages.of_files(inputs, legs.given),
         ReportPage("late", "What changed since an earlier close", delta),

@@ -25,6 +25,7 @@ from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.matching import ledger
 from kusanya.reconcile.matching.ledger import LedgerMatch
 from kusanya.reconcile.matching.legs import Leg
+from kusanya.reconcile.matching.operator import OperatorMatch
 from kusanya.reconcile.matching.settlement import SettlementMatch
 
 _PAIRS_SHOWN: Final = 5_000
@@ -134,11 +135,16 @@ def of_leg(name: str, title: str, leg: Leg | None, rows: Schema) -> Iterator[Rep
 
 
 def of_fees(
-    inputs: Inputs, charged: pd.DataFrame, priced: fees.TariffCheck
+    inputs: Inputs,
+    charged: pd.DataFrame,
+    priced: fees.TariffCheck,
+    *,
+    payouts: SettlementMatch | None,
+    operator: OperatorMatch | None,
 ) -> Iterator[ReportPage]:
     """Yield the pages of the fees: by day, what to book, the tariff `charged`, what differs."""
     yield ReportPage("fees", "Fees by business day and channel", priced.daily)
-    booked = postings.postings(inputs, priced.daily)
+    booked = postings.postings(inputs, priced.daily, payouts=payouts, operator=operator)
     yield ReportPage("postings", "What to book, by business day and channel", booked)
     yield ReportPage("tariff", "The tariff that was charged", charged)
     yield ReportPage("fee_exceptions", "Fees that are not the tariff's", priced.exceptions)

@@ -10,6 +10,7 @@ vat = "VAT on purchases"     # where the tariff names VAT
 excise = "Excise duty"       # where the tariff names excise
 refund = "Refunds"           # where refunds are known
 bank = "Bank"                # where payouts are known
+suspense = "Suspense"        # money of breaks; without it they are listed and not booked
 
 [channels.MPESA_TZ]          # in place of those above
 clearing = "M-Pesa clearing"
@@ -32,7 +33,6 @@ import msgspec
 
 from kusanya.errors import InputRefused
 from kusanya.reconcile.inputs.mapping import read_toml
-from kusanya.text import safe
 
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
@@ -47,6 +47,7 @@ class Accounts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     excise: str | None = None
     refund: str | None = None
     bank: str | None = None
+    suspense: str | None = None
 
 
 class _QuickBooks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,15 +76,11 @@ class AccountMap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         if _CURRENCY.fullmatch(self.currency) is None:
             raise ValueError("currency is three letters as TZS")
 
-    def account(self, role: str, channel: str | None, *, needed_by: str) -> str:
-        """Return the account of a role for a channel. Raises InputRefused where none is named."""
+    def account(self, role: str, channel: str | None) -> str | None:
+        """Return the account of a role for a channel, or None where none is named."""
         own = self.channels.get(channel) if channel is not None else None
         found: str | None = (getattr(own, role) if own else None) or getattr(self.accounts, role)
-        if not found:
-            raise InputRefused(
-                f"the account map names no account {role}, which {safe(needed_by, 60)} needs"
-            )
-        return found
+        return found or None
 
 
 def read(path: Path) -> AccountMap:

@@ -49,6 +49,7 @@ from kusanya.reconcile.pack import (
 )
 from kusanya.reconcile.pack.account_map import AccountMap
 from kusanya.reconcile.pack.imprint import imprint
+from kusanya.reconcile.pack.journal_entries import Journals
 
 _AMOUNTS: Final = Schema("amounts", {"what": DType.TEXT, "amount": DType.WHOLE})
 _LARGEST: Final = """
@@ -269,14 +270,21 @@ def pack(
     """
     identity = {**summary.identity(made.inputs, files or {}), "max_breaks": max_breaks}
     identity["entity"] = entity
+    before = None if accounts is None else journal_entries.earlier_close(out, identity)
+    if before is not None:
+        identity[journal_entries.AFTER] = before[0]
     run_id = summary.run_id(identity)
+    booked = None if accounts is None else _journals(made, accounts, before and before[1])
     verdict = made.verdict(max_breaks=max_breaks)
     span = made.inputs.period
     name = f"kusanya-{span.first}-{span.last}-{made.inputs.mode.value}-{run_id}"
     folder = write.write(
         made,
         out / name,
-        summary=summary.first_sheet(made, run_id, verdict, identity),
+        summary=[
+            *summary.first_sheet(made, run_id, verdict, identity),
+            *([] if booked is None else _facts_of(booked)),
+        ],
         imprint=imprint(made, run_id=run_id, verdict=verdict, made_from=identity),
         manifest={
             "run_id": run_id,
@@ -284,7 +292,7 @@ def pack(
             "made_from": identity,
             "books": made.matched is not None,
         },
-        others={} if accounts is None else _journals(made, accounts, run_id),
+        others={} if accounts is None or booked is None else _files_of(booked, accounts),
         progress=progress,
     )
     return CloseResult(
@@ -299,16 +307,26 @@ def pack(
     )
 
 
-def _journals(made: Report, accounts: AccountMap, run_id: str) -> dict[str, bytes]:
-    found = journal_entries.journals(made.page("postings").frame, accounts, run_id=run_id)
-    parts = {
-        form: journal_files.files(found.entries, accounts, form) for form in journal_files.FORMS
-    }
-    return {
-        f"journals/{name}": data
-        for form, made_files in parts.items()
-        for name, data in zip(journal_files.names(form, made_files), made_files, strict=True)
-    }
+def _journals(made: Report, accounts: AccountMap, booked: pd.DataFrame | None) -> Journals:
+    return journal_entries.journals(made.page("postings").frame, accounts, booked=booked)
+
+
+def _facts_of(booked: Journals) -> summary.Summary:
+    left = sum(abs(each.amount) for each in booked.not_booked)
+    said = f"{len(booked.entries):,} in journals" if not booked.refusal else booked.refusal
+    return [("journal entries", said), ("money of breaks that no entry books", left)]
+
+
+def _files_of(booked: Journals, accounts: AccountMap) -> dict[str, bytes]:
+    """Return the files to import, none where an account is missing, and what is in none of them."""
+    made = {"journals/not_booked.csv": journal_files.not_booked(booked)}
+    if booked.refusal:
+        return {**made, "journals/missing_accounts.csv": journal_files.missing(booked)}
+    for form in journal_files.FORMS:
+        parts = journal_files.files(booked.entries, accounts, form)
+        names = journal_files.names(form, parts)
+        made |= {f"journals/{name}": data for name, data in zip(names, parts, strict=True)}
+    return made
 
 
 def delta(

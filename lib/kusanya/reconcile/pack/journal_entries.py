@@ -1,13 +1,17 @@
 """Journal entries of a period, for the import of QuickBooks Online, Xero and Odoo.
 
-One entry per business day, balanced to the whole unit, with lines of each channel: what came in on
-the clearing account, the fee with its taxes apart, the customers' side; payouts from the clearing
-account to the bank; refunds. The number of an entry is made of the run id and the day, so that a
-second import of the same run is recognised.
+One entry per business day and channel, balanced to the whole unit: what came in on the clearing
+account, the fee with its taxes apart, the customers' side; payouts from the clearing account to the
+bank; refunds. Money of breaks has an entry of its own on the suspense account, or is listed as not
+booked. The number of an entry is made of the day, the channel and the contents, so that a day that
+is closed again has the same numbers; where an earlier close is known, an entry is only what changed
+since.
 """
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -16,14 +20,36 @@ import msgspec
 import pandas as pd
 
 from kusanya.errors import InputRefused, PackRefused
-from kusanya.reconcile.analysis.postings import COLLECTIONS, PAYOUT
+from kusanya.reconcile.analysis.postings import (
+    COLLECTIONS,
+    LINE_BREAK,
+    NOT_BOOKED,
+    PAYOUT,
+    PAYOUT_BREAK,
+    REFUND,
+)
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import POSTINGS
+from kusanya.reconcile.frames.dtypes import is_missing
 from kusanya.reconcile.pack.account_map import AccountMap
 from kusanya.text import safe
 
-_NUMBER_HEX: Final = 8
-"""Characters of the run id in a number: QuickBooks takes 21 in all."""
+AFTER: Final = "entries_after"
+"""In what a pack was made from: the run whose entries its own continue."""
+_NUMBER_HEX: Final = 12
+"""Characters of the contents in a number: QuickBooks takes 21 in all."""
+_KEY: Final = ("business_day", "currency", "channel", "kind", "break_code")
+_MONEY: Final = ("rows", "gross", "fee", "excise", "vat", "net")
+_SUSPENSE: Final = "suspense"
+_SIDES: Final = {
+    PAYOUT: ("bank", "clearing", "paid out"),
+    REFUND: ("refund", "clearing", "given back"),
+    PAYOUT_BREAK: ("bank", _SUSPENSE, "paid out"),
+    LINE_BREAK: ("clearing", _SUSPENSE, "moved at the operator"),
+}
+"""Of each kind: the account that is debited, the one that is credited, and in words."""
+_Entry = tuple[date, str | None, bool]
+"""Day, channel, and whether it is money of breaks."""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -35,7 +61,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One balanced entry of a day."""
+    """One balanced entry of a day and channel."""
 
     number: str
     day: date
@@ -43,91 +69,237 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[Line, ...]
 
 
+class NotBooked(msgspec.Struct, frozen=True, kw_only=True):
+    """Money of a break that is in no entry."""
+
+    day: date
+    channel: str | None
+    break_code: str | None
+    amount: int
+
+
 class Journals(msgspec.Struct, frozen=True, kw_only=True):
     """The entries of a period in the currency of the account map."""
 
     entries: tuple[JournalEntry, ...]
+    missing: Mapping[str, int]
+    """Accounts that the map does not name, as it would name them, and how many entries need each.
+    Those entries are not among `entries`."""
+    not_booked: tuple[NotBooked, ...]
     other_currencies: Mapping[str, int]
     """How many postings of other currencies are left out: each needs an account map of its own."""
 
+    @property
+    def refusal(self) -> str:
+        """Return why these entries must not be imported, and what to do; empty where they may."""
+        if not self.missing:
+            return ""
+        named = ", ".join(f"{name} ({n:,} entries)" for name, n in sorted(self.missing.items()))
+        return f"no journal entries: the account map names no account for {named}; add them to it"
 
-def journals(postings: pd.DataFrame, accounts: AccountMap, *, run_id: str) -> Journals:
-    """Return the entries of POSTINGS.
 
-    Raises InputRefused when an account that is needed has no name, PackRefused for a day whose
-    debits and credits differ.
+def journals(
+    postings: pd.DataFrame, accounts: AccountMap, *, booked: pd.DataFrame | None = None
+) -> Journals:
+    """Return the entries of POSTINGS, of `booked`, those of an earlier close, what changed since.
+
+    Raises PackRefused for a day whose debits and credits differ.
     """
     columns.check(postings, POSTINGS)
     ours = postings["currency"] == accounts.currency
-    days: dict[date, list[Line]] = {}
-    for row in columns.records(postings[ours]):
-        days.setdefault(row.business_day.date(), []).extend(_lines(row, accounts))
+    before = _amounts(booked, accounts.currency)
+    now = _amounts(postings, accounts.currency)
+    parts: dict[_Entry, dict[tuple[Any, ...], tuple[int, ...]]] = defaultdict(dict)
+    left: list[NotBooked] = []
+    for key in sorted({*now, *before}, key=str):
+        none = (0,) * len(_MONEY)
+        change = tuple(
+            a - b for a, b in zip(now.get(key, none), before.get(key, none), strict=True)
+        )
+        day, channel, kind, code = key
+        is_break = kind in {PAYOUT_BREAK, LINE_BREAK}
+        if kind == NOT_BOOKED or (is_break and accounts.account(_SUSPENSE, channel) is None):
+            if key in now:
+                amount = now[key][-1]
+                left.append(NotBooked(day=day, channel=channel, break_code=code, amount=amount))
+        elif any(change[1:]):
+            parts[day, channel, is_break][kind, code] = change
+    made: list[JournalEntry] = []
+    missing: Counter[str] = Counter()
+    for entry, rows in sorted(parts.items(), key=str):
+        past = {key: money for key, money in before.items() if _entry_of(key) == entry}
+        lines, lacking = _lines(entry, rows, accounts)
+        if lacking:
+            missing.update(lacking)
+        elif lines:
+            made.append(_entry(entry, lines, accounts, rows=rows, past=past))
     others = postings.loc[~ours, "currency"]
     return Journals(
-        entries=tuple(
-            _entry(day, lines, accounts, run_id) for day, lines in sorted(days.items()) if lines
-        ),
+        entries=tuple(made),
+        missing=dict(missing),
+        not_booked=tuple(left),
         other_currencies={str(name): int(n) for name, n in others.groupby(others).size().items()},
     )
 
 
-def of_pack(folder: Path, accounts: AccountMap) -> Journals:
-    """Return the entries of a pack.
+def of_pack(folder: Path, accounts: AccountMap, *, booked: Path | None = None) -> Journals:
+    """Return the entries of a pack; `booked` is the earlier pack whose entries these continue.
 
-    Raises InputRefused when the folder is no pack of this version, else as `journals`.
+    Without it that is the one which the pack itself names, and which must lie beside it. Raises
+    InputRefused when a folder is no pack of this version, else as `journals`.
     """
+    postings, manifest = _read(folder)
+    after = manifest["made_from"].get(AFTER)
+    if booked is None and after is not None:
+        booked = next((path for path, run in _beside(folder.parent) if run == after), None)
+        if booked is None:
+            raise InputRefused(
+                f"the entries of {folder.resolve().name} continue those of run {after}, "
+                "which does not lie beside it: give its folder with --booked"
+            )
+    return journals(postings, accounts, booked=None if booked is None else _read(booked)[0])
+
+
+def earlier_close(out: Path, made_from: Mapping[str, Any]) -> tuple[str, pd.DataFrame] | None:
+    """Return run id and POSTINGS of the newest pack with entries of the same period, or None.
+
+    A close that lies there already continues what it did then, whatever came after it.
+    """
+    same = json.loads(json.dumps(made_from))
+    found: dict[str, tuple[int, str | None, Path]] = {}
+    name = "kusanya-{first}-{last}-{mode}-*".format_map(made_from)
+    for folder, run in _beside(out, name):
+        made = _manifest(folder)["made_from"]
+        after = made.pop(AFTER, None)
+        if not (folder / "journals" / "odoo.csv").exists():
+            continue
+        if any(made.get(part) != same[part] for part in ("store_id", "entity", "cutoff")):
+            continue
+        found[run] = (int(made["as_of"]), after, folder)
+        if made == same:
+            return None if after is None else _named(out, after)
+    continued = {after for _, after, _ in found.values()}
+    newest = [(as_of, run) for run, (as_of, _, _) in found.items() if run not in continued]
+    return None if not newest else _named(out, max(newest)[1])
+
+
+def _named(out: Path, run: str) -> tuple[str, pd.DataFrame]:
+    folder = next((path for path, known in _beside(out) if known == run), None)
+    if folder is None:
+        raise InputRefused(f"the pack of run {run}, whose entries are continued, is not in {out}")
+    return run, _read(folder)[0]
+
+
+def _beside(out: Path, name: str = "kusanya-*") -> Iterator[tuple[Path, str]]:
+    """Yield the packs of a folder with their run ids."""
+    for folder in sorted(out.glob(name)):
+        if (folder / "manifest.json").is_file():
+            yield folder, folder.name.rsplit("-", 1)[-1]
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        run_id = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["run_id"]
+        manifest: dict[str, Any] = json.loads(
+            (folder / "manifest.json").read_text(encoding="utf-8")
+        )
+        _ = manifest["made_from"]["as_of"], manifest["run_id"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _no_pack(folder) from error
+    return manifest
+
+
+def _read(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+    manifest = _manifest(folder)
+    try:
         read = pd.read_csv(
             folder / "csv" / "postings.raw.csv", dtype="string", keep_default_na=False
         )
         read = read.mask(read == "")
         whole = [name for name, kind in POSTINGS.columns.items() if kind is columns.DType.WHOLE]
         read["business_day"] = pd.to_datetime(read["business_day"])
-        postings = columns.frame(POSTINGS, read.astype(dict.fromkeys(whole, "Int64")))
+        return columns.frame(POSTINGS, read.astype(dict.fromkeys(whole, "Int64"))), manifest
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputRefused(
-            f"{folder.resolve().name} is not the folder of a pack of this version"
-        ) from error
-    return journals(postings, accounts, run_id=str(run_id))
+        raise _no_pack(folder) from error
 
 
-def _lines(row: Any, accounts: AccountMap) -> Iterable[Line]:
-    channel = None if pd.isna(row.channel) else str(row.channel)
-    where = f"{channel or 'all channels'}, {row.business_day:%Y-%m-%d}"
+def _no_pack(folder: Path) -> InputRefused:
+    return InputRefused(f"{folder.resolve().name} is not the folder of a pack of this version")
 
-    def line(role: str, amount: int, text: str) -> Line | None:
-        if not amount:
-            return None
-        return Line(accounts.account(role, channel, needed_by=where), amount, text)
 
+def _amounts(
+    postings: pd.DataFrame | None, currency: str
+) -> dict[tuple[Any, ...], tuple[int, ...]]:
+    """Return the money of POSTINGS by day, channel, kind and break code."""
+    if postings is None:
+        return {}
+    return {
+        (
+            row.business_day.date(),
+            *(None if is_missing(part) else str(part) for part in (row.channel, row.kind)),
+            None if is_missing(row.break_code) else str(row.break_code),
+        ): tuple(int(getattr(row, name)) for name in _MONEY)
+        for row in columns.records(postings[postings["currency"] == currency])
+    }
+
+
+def _entry_of(key: tuple[Any, ...]) -> _Entry:
+    day, channel, kind, _ = key
+    return day, channel, kind in {PAYOUT_BREAK, LINE_BREAK}
+
+
+def _lines(
+    entry: _Entry, rows: Mapping[tuple[Any, ...], tuple[int, ...]], accounts: AccountMap
+) -> tuple[list[Line], set[str]]:
+    """Return the lines of an entry, and which accounts they lack."""
+    channel = entry[1]
     named = safe(channel or "all channels", 40)
-    made: list[Line | None]
-    if row.kind == COLLECTIONS:
-        bare = int(row.fee) - int(row.excise) - int(row.vat)
-        made = [
-            line("clearing", int(row.net), f"{named}: {row.rows:,} payments less fees"),
-            line("fee", bare, f"{named}: fees"),
-            line("excise", int(row.excise), f"{named}: excise in the fees"),
-            line("vat", int(row.vat), f"{named}: VAT in the fees"),
-            line("receivable", -int(row.gross), f"{named}: {row.rows:,} payments of customers"),
-        ]
-    else:
-        role, word = ("bank", "paid out") if row.kind == PAYOUT else ("refund", "given back")
-        made = [
-            line(role, int(row.net), f"{named}: {word}"),
-            line("clearing", -int(row.net), f"{named}: {word}"),
-        ]
-    return [each for each in made if each is not None]
+    made: list[Line] = []
+    lacking: set[str] = set()
+    for (kind, code), (count, gross, fee, excise, vat, net) in rows.items():
+        if kind == COLLECTIONS:
+            parts = [
+                ("clearing", net, f"{count:,} payments less fees"),
+                ("fee", fee - excise - vat, "fees"),
+                ("excise", excise, "excise in the fees"),
+                ("vat", vat, "VAT in the fees"),
+                ("receivable", -gross, f"{count:,} payments of customers"),
+            ]
+        else:
+            debit, credit, word = _SIDES[kind]
+            said = f"{word}, {code}" if code else word
+            parts = [(debit, net, said), (credit, -net, said)]
+        for role, amount, text in parts:
+            account = accounts.account(role, channel)
+            if amount and account is None:
+                lacking.add(role if channel is None else f"{role} of {named}")
+            elif amount and account is not None:
+                made.append(Line(account, amount, f"{named}: {text}"))
+    return made, lacking
 
 
-def _entry(day: date, lines: list[Line], accounts: AccountMap, run_id: str) -> JournalEntry:
+def _entry(
+    entry: _Entry,
+    lines: list[Line],
+    accounts: AccountMap,
+    *,
+    rows: Mapping[tuple[Any, ...], tuple[int, ...]],
+    past: Mapping[tuple[Any, ...], tuple[int, ...]],
+) -> JournalEntry:
+    day, channel, is_break = entry
     apart = sum(line.amount for line in lines)
     if apart:
         raise PackRefused(f"the postings of {day} do not balance: debits - credits = {apart:,}")
+    contents = [accounts.currency, str(day), channel, is_break, _plain(rows), _plain(past)]
+    digest = hashlib.sha256(json.dumps(contents).encode()).hexdigest()[:_NUMBER_HEX]
+    what = "Breaks of mobile money" if is_break else "Mobile money"
+    since = ", changed since it was closed" if past else ""
     return JournalEntry(
-        number=f"{run_id[:_NUMBER_HEX]}-{day:%Y%m%d}-{accounts.currency}",
+        number=f"{day:%Y%m%d}-{digest}",
         day=day,
-        memo=f"Mobile money of {day}, run {run_id}",
+        memo=f"{what} of {day}, {safe(channel or 'all channels', 40)}{since}",
         lines=tuple(lines),
     )
+
+
+def _plain(rows: Mapping[tuple[Any, ...], Iterable[int]]) -> list[Any]:
+    return sorted(([*map(str, key)], list(money)) for key, money in rows.items())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from kusanya.reconcile.pack.account_map import AccountMap
-from kusanya.reconcile.pack.journal_entries import JournalEntry
+from kusanya.reconcile.pack.journal_entries import JournalEntry, Journals
 from kusanya.reconcile.pack.tables import escape_formula
 
 _XERO_LINES: Final = 300
@@ -27,6 +27,20 @@ def files(entries: Sequence[JournalEntry], accounts: AccountMap, form: str) -> l
             parts.append([])
         parts[-1] += made
     return [_csv(header, part) for part in parts]
+
+
+def not_booked(booked: Journals) -> bytes:
+    """Return the file of what is a break and in no entry, with its sums."""
+    rows = [
+        (each.day, each.channel or "", each.break_code or "", each.amount)
+        for each in booked.not_booked
+    ]
+    return _csv(("business_day", "channel", "break_code", "amount"), rows)
+
+
+def missing(booked: Journals) -> bytes:
+    """Return the file of the accounts that are missing, and how many entries need each."""
+    return _csv(("account", "entries"), sorted(booked.missing.items()))
 
 
 def names(stem: str, made: Sequence[bytes]) -> list[str]:

@@ -21,7 +21,7 @@ from kusanya.reconcile.inputs.sample.month import STORE_ID as SAMPLE
 from kusanya.reconcile.matching import break_life
 from kusanya.text import safe
 
-FORMAT: Final = 8
+FORMAT: Final = 9
 """Of the pack; it is in the run id, because another layout is other bytes."""
 _RUN_ID_HEX: Final = 16
 Summary = list[tuple[str, Any]]

@@ -36,6 +36,7 @@ POSTINGS: Final = Schema(
         "currency": T,
         "channel": T,
         "kind": T,
+        "break_code": T,
         "rows": W,
         "gross": W,
         "fee": W,
@@ -44,9 +45,11 @@ POSTINGS: Final = Schema(
         "net": W,
     },
 )
-"""One row per business day, channel and kind (collections, payout, refund), none of them 0 rows.
-`net` is gross - fee of collections, what was paid out or given back of the others; `excise` and
-`vat` are parts of the fee."""
+"""One row per business day, channel, kind and break code, none of them 0 rows. `kind` is
+collections, payout, refund, payout_break (paid out, and not ours to clear), line_break (a line of
+the operator that is a break) or not_booked. `net` is gross - fee of collections, what came in of
+line_break, what was paid out or given back of the others; `excise` and `vat` are parts of the fee.
+"""
 
 POINTS: Final = Schema(
     "points",
