@@ -41,6 +41,11 @@ def copy_another_store_over(path: Path) -> None:
     copy(path.with_name("other.db"), path)
 
 
+def cut(path: Path, end: str, to: int) -> None:
+    [one] = beside(path, end)
+    os.truncate(one, to if to >= 0 else one.stat().st_size + to)
+
+
 FACTS = 61
 """Of the store at work: two for each of thirty deliveries, and its backup."""
 ACTS: dict[str, Callable[[Path], None]] = {
@@ -54,6 +59,10 @@ ACTS: dict[str, Callable[[Path], None]] = {
     "an older state copied over it": copy_an_older_state_over,
     "another store copied over it": copy_another_store_over,
     "cut to nothing": lambda path: os.truncate(path, 0),
+    "-wal cut to nothing": lambda path: cut(path, "-wal", 0),
+    "-wal cut short": lambda path: cut(path, "-wal", -5_000),
+    "-shm cut to nothing": lambda path: cut(path, "-shm", 0),
+    "-shm cut short": lambda path: cut(path, "-shm", 4_096),
 }
 
 
@@ -89,6 +98,32 @@ def test_a_process_that_only_reads_notices_too(
         act(path)
         with pytest.raises(StoreUnavailable, match=r"store\.db"):
             reader.collections.get("col_1", Mode.TEST)
+
+
+@pytest.mark.parametrize("end", ["-wal", "-shm"])
+def test_what_was_cut_short_is_named_and_the_process_goes_on(
+    running: Store, path: Path, make: Any, end: str
+) -> None:
+    """Touching a page of the -shm that is not there any more would end the process by a signal."""
+    cut(path, end, 0)
+    with pytest.raises(StoreUnavailable, match=f"store.db{end} was cut short while"):
+        running.prove_writable()
+    assert take(running, make, range(100, 110)) == []
+    running.close()
+    assert "cut short" in opened_elsewhere(path), "not opened as if nothing were missing"
+
+
+def test_a_wal_that_was_emptied_by_a_checkpoint_is_no_loss(
+    running: Store, path: Path, make: Any
+) -> None:
+    [wal] = beside(path, "-wal")
+    for number in range(100, 110):
+        assert take(running, make, range(number, number + 1)) == [number]
+        checkpoint(path)
+        assert wal.stat().st_size == 0
+        assert running.feed.head() > 0
+    assert take(running, make, range(110, 120)) == list(range(110, 120))
+    assert running.maintenance.check() == ()
 
 
 def test_the_refusal_says_what_happened_and_what_to_do(running: Store, path: Path) -> None:

@@ -4,7 +4,9 @@ SQLite goes on writing into a file that was removed or replaced, and nobody will
 writes there. So the store's file, its -wal and its -shm are compared with what was opened before a
 commit is confirmed and before every read; that costs three calls of stat. A file that was
 overwritten in place keeps its identity and changes its contents: whenever the main file changed it
-is read past the -wal, and must have gone forward as a checkpoint moves it, never back.
+is read past the -wal, and must have gone forward as a checkpoint moves it, never back. A -wal that
+became shorter is whole only where a checkpoint emptied it, which its index says; an index that
+became shorter is made as long again, because touching what is missing of it ends the process.
 
 Once lost, a store stays refused until it is opened anew: a file that went away and came back may
 have been written by others meanwhile.
@@ -40,6 +42,13 @@ class _FileIds(NamedTuple):
     """Size and times of the main file: they differ whenever somebody wrote into it."""
 
 
+class _Sizes(NamedTuple):
+    """Bytes of the -wal and the -shm."""
+
+    wal: int
+    shm: int
+
+
 class _Contents(NamedTuple):
     """What the main file alone says, without what is only in the -wal."""
 
@@ -62,6 +71,8 @@ class FileIdentity:
         """Whether the store has a -wal and a -shm."""
         self._opened: _FileIds | None = None
         self._contents: _Contents | None = None
+        self._sizes = _Sizes(0, 0)
+        """The largest that were seen since the -wal was last emptied."""
         self._lost: str | None = None
         self._main_lost = False
         self._read_only = False
@@ -79,13 +90,13 @@ class FileIdentity:
         As long as they are held, no program that closes the store removes its -wal and -shm.
         Raises StoreUnavailable.
         """
-        before = self._look().main
+        before = self._look()[0].main
         self._read_only = read_only
         try:
             self._open_anchor()
         except self._file.error as error:
             raise StoreUnavailable(f"cannot open {self._file.path}: {error}") from None
-        seen = self._look()
+        seen, self._sizes = self._look()
         if seen.main is None or seen.main != before:
             raise StoreUnavailable(f"{self._file.path} was replaced while it was opened: try again")
         self._contents = self._read_main()
@@ -104,7 +115,17 @@ class FileIdentity:
         if self._suspended is not None:
             with self._lock:
                 self._resume()
-        if self._opened is not None and self._look() != self._opened:
+        if self._opened is None:
+            return
+        seen, sizes = self._look()
+        if sizes != self._sizes:
+            # The longer the -wal, the more there is to miss.
+            if sizes.wal < self._sizes.wal or sizes.shm < self._sizes.shm:
+                with self._lock:
+                    self._judge_sizes()
+            else:
+                self._sizes = sizes
+        if seen != self._opened:
             with self._lock:
                 self._judge()
 
@@ -151,18 +172,38 @@ class FileIdentity:
         anchor, self._anchor, self._opened = self._anchor, None, None
         return [] if anchor is None else [anchor]
 
-    def _look(self) -> _FileIds:
+    def _look(self) -> tuple[_FileIds, _Sizes]:
         file = self._file
         main = _stat(file.path)
         if main is None:
-            return _FileIds(None, None, None, (0, 0, 0))
+            return _FileIds(None, None, None, (0, 0, 0)), self._sizes
         wal, shm = (_stat(file.wal), _stat(file.shm)) if self._logged else (None, None)
-        return _FileIds(
+        ids = _FileIds(
             (main.st_dev, main.st_ino),
             None if wal is None else (wal.st_dev, wal.st_ino),
             None if shm is None else (shm.st_dev, shm.st_ino),
             (main.st_size, main.st_mtime_ns, main.st_ctime_ns),
         )
+        # One that is gone has no size: that is judged by the ids.
+        known = self._sizes
+        return ids, _Sizes(
+            known.wal if wal is None else wal.st_size, known.shm if shm is None else shm.st_size
+        )
+
+    def _judge_sizes(self) -> None:
+        """Look again, alone: a -wal is emptied by a checkpoint, a -shm never becomes shorter."""
+        if self._lost is not None:
+            raise StoreUnavailable(self._lost)
+        seen, sizes = self._look()
+        if self._opened is None or seen._replace(changed=self._opened.changed) != self._opened:
+            return  # files that are others are judged as such
+        if sizes.shm < self._sizes.shm:
+            # By its name: closing a descriptor would let go of SQLite's locks on it.
+            os.truncate(self._file.shm, self._sizes.shm)
+            self._lose(self._file.shm, "cut short", keep=True)
+        if sizes.wal < self._sizes.wal and sizes.wal < self._file.wal_bytes_indexed():
+            self._lose(self._file.wal, "cut short", keep=True)
+        self._sizes = sizes
 
     def _judge(self) -> None:
         """Look again, alone: accept what a checkpoint did, refuse everything else."""
@@ -171,7 +212,7 @@ class FileIdentity:
             return
         if self._lost is not None:
             raise StoreUnavailable(self._lost)
-        seen, file = self._look(), self._file
+        (seen, _), file = self._look(), self._file
         if seen.main != opened.main:
             self._lose(file.path, "removed" if seen.main is None else "replaced by another file")
         if seen.shm != opened.shm:
@@ -219,9 +260,9 @@ class FileIdentity:
             return False
         return None not in row and _follows(before, _Contents._make(row))
 
-    def _lose(self, path: Path, what: str) -> None:
+    def _lose(self, path: Path, what: str, *, keep: bool = False) -> None:
         self._lost = f"{path} was {what} while this program had it open: {_WHAT_TO_DO}"
-        if path == self._file.path:
+        if keep or path == self._file.path:
             # Late: it costs 15 ms, and only a lost store needs it.
             import ctypes
 

@@ -46,6 +46,7 @@ class SqliteFile:
         """The write-ahead log."""
         self.shm: Final = self._real.with_name(f"{self._real.name}-shm")
         """The log's index, by which programs on one store meet."""
+        self._index: int | None = None
         self.note: Final = self._real.with_name(f".{self._real.name}.id")
         """The note that tells which store lies here."""
 
@@ -73,9 +74,10 @@ class SqliteFile:
         """Raise StoreUnavailable where -wal was written for a file that is not here any more."""
         if self._kept().endswith(_DISTRUSTED) and self.wal.exists():
             raise StoreUnavailable(
-                f"{self.path} was removed, replaced or overwritten while it was in use, and "
-                f"{self.wal.name} belongs to the former file: if a backup stands there now, remove "
-                f"{self.wal.name} and {self.shm.name}; if it is the former file, {_TAKE_AS_IT_IS}"
+                f"{self.path} was removed, replaced, overwritten or cut short while it was in "
+                f"use, and {self.wal.name} belongs to the former file: if a backup stands there "
+                f"now, remove {self.wal.name} and {self.shm.name}; if it is the former file, "
+                f"{_TAKE_AS_IT_IS}"
             )
 
     def refuse_torn_apart(self, *, forgiving: bool) -> None:
@@ -122,16 +124,22 @@ class SqliteFile:
             return
         if len(index) < _INDEX_BYTES or written < _booted_at():
             return  # after a loss of power it may say anything
-        page = int.from_bytes(index[14:16], sys.byteorder)
-        frames = int.from_bytes(index[16:20], sys.byteorder)
         copied = int.from_bytes(index[96:100], sys.byteorder)
-        frame = _FRAME_HEADER_BYTES + (_LARGEST_PAGE if page == 1 else page)
         size = self.wal.stat().st_size if self.wal.exists() else 0
-        if copied < frames and size < _WAL_HEADER_BYTES + frames * frame:
+        if copied < _frames(index) and size < _wal_bytes(index):
             raise StoreDamaged(
                 f"{self.wal} was removed or cut short while it held what had been acknowledged: "
                 f"put it back or restore a backup; to go on without it, {_TAKE_AS_IT_IS}"
             )
+
+    def wal_bytes_indexed(self) -> int:
+        """Return how long the -wal has to be to hold every commit that its index knows of.
+
+        Reads the -shm, and never closes it: that would let go of SQLite's locks on it.
+        """
+        if self._index is None:
+            self._index = os.open(self.shm, os.O_RDONLY)
+        return _wal_bytes(os.pread(self._index, _INDEX_BYTES, 0))
 
     def refuse_new(self) -> None:
         """Raise StoreUnavailable where a store lay before: another one would not know of it."""
@@ -184,6 +192,16 @@ class SqliteFile:
         finally:
             os.close(descriptor)
         sync_folder(self.note.parent)
+
+
+def _frames(index: bytes) -> int:
+    return int.from_bytes(index[16:20], sys.byteorder)
+
+
+def _wal_bytes(index: bytes) -> int:
+    page = int.from_bytes(index[14:16], sys.byteorder)
+    frame = _FRAME_HEADER_BYTES + (_LARGEST_PAGE if page == 1 else page)
+    return _WAL_HEADER_BYTES + _frames(index) * frame if _frames(index) else 0
 
 
 def create_file(path: Path) -> bool:
