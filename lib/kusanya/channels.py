@@ -5,6 +5,7 @@ appears as itself. The embedded service keeps its own list, as an independent ch
 the two. Source: the field's codes; assumption OPEN_SETS.
 """
 
+import re
 from typing import Final
 
 import msgspec
@@ -16,6 +17,8 @@ class Channel(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     short: tuple[str, ...]
     """What a filter calls it."""
+    also: tuple[str, ...] = ()
+    """What else statements call it, without blanks and marks, in small letters."""
     basis_points: int
     """Its price in the sample month, in hundredths of a percent, rounded up to whole shillings."""
     least_fee: int
@@ -29,6 +32,7 @@ CHANNELS: Final[dict[str, Channel]] = {
     "MPESA_TZ": Channel(
         label="M-Pesa",
         short=("mpesa",),
+        also=("vodacom", "vodacommpesa", "vodacomtz"),
         basis_points=180,
         least_fee=9,
         sample_share=0.46,
@@ -37,6 +41,7 @@ CHANNELS: Final[dict[str, Channel]] = {
     "TIGO_TZ": Channel(
         label="Mixx by Yas",
         short=("mixx", "tigo"),
+        also=("tigopesa", "mixxbyyas", "yas"),
         basis_points=170,
         least_fee=9,
         sample_share=0.24,
@@ -45,6 +50,7 @@ CHANNELS: Final[dict[str, Channel]] = {
     "AIRTEL_TZ": Channel(
         label="Airtel Money",
         short=("airtel",),
+        also=("airtelmoney", "airteltz"),
         basis_points=160,
         least_fee=8,
         sample_share=0.18,
@@ -53,6 +59,7 @@ CHANNELS: Final[dict[str, Channel]] = {
     "HALOPESA_TZ": Channel(
         label="HaloPesa",
         short=("halopesa",),
+        also=("halotel",),
         basis_points=150,
         least_fee=8,
         sample_share=0.08,
@@ -61,6 +68,7 @@ CHANNELS: Final[dict[str, Channel]] = {
     "TTCL_TZ": Channel(
         label="T-Pesa",
         short=("ttcl",),
+        also=("tpesa", "ttclpesa"),
         basis_points=150,
         least_fee=8,
         sample_share=0.04,
@@ -75,3 +83,16 @@ def channel_label(code: str) -> str:
     """Return the name customers know a channel by, or the code as received."""
     known = CHANNELS.get(code)
     return code if known is None else known.label
+
+
+def channel_code(name: str) -> str:
+    """Return the code of a channel by any name that statements give it; else the name itself."""
+    return _CODES.get(_MARKS.sub("", name).lower(), name)
+
+
+_MARKS: Final = re.compile(r"[^A-Za-z0-9]")
+_CODES: Final = {
+    _MARKS.sub("", name).lower(): code
+    for code, known in CHANNELS.items()
+    for name in (code, code.removesuffix("_TZ"), known.label, *known.short, *known.also)
+}

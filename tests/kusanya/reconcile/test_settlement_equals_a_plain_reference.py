@@ -24,7 +24,13 @@ JUDGED = date(2026, 3, 8)
 TERMS = Tolerance(amount=1, fee=1, settle_days=2)
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 OK, EXPECTED, BREAK = "ok", "expected", "break"
-STANDING = {"settled": OK, "settlement_pending": EXPECTED}
+STANDING = {
+    "settled": OK,
+    "settlement_pending": EXPECTED,
+    "settlement_zero": EXPECTED,
+    "settlement_other_period": EXPECTED,
+    "settlement_within_tolerance": EXPECTED,
+}
 Make = Callable[..., pd.DataFrame]
 Row = dict[str, Any]
 Unit = tuple[Any, ...]
@@ -47,13 +53,13 @@ services = st.lists(
 extras = st.lists(
     st.fixed_dictionaries(
         {
-            "day": days,
+            "day": st.one_of(days, st.sampled_from([date(2026, 1, 15), date(2026, 4, 2)])),
             "channel": channels,
             "currency": currencies,
             "collection": st.sampled_from(["col_1", "col_2", "col_9"]),
             "gross": st.sampled_from([100, 200]),
             "fee": st.sampled_from([None, 0, 2]),
-            "net": st.sampled_from([98, 100, 198]),
+            "net": st.sampled_from([98, 100, 198, -98, -100]),
             "batch_id": st.sampled_from(["A", "B"]),
         }
     ),
@@ -101,10 +107,14 @@ def unit_of(row: Row, *, item: bool) -> Unit:
     return day_of(row["created_at"]), row["channel"], row["currency"]
 
 
-def earned(rows: list[Row], *, item: bool) -> dict[Unit, list[Row]]:
+def is_inside(row: Row) -> bool:
+    return WEEK.first <= day_of(row["created_at"]) <= WEEK.last
+
+
+def earned(rows: list[Row], *, item: bool, everywhere: bool = False) -> dict[Unit, list[Row]]:
     units: dict[Unit, list[Row]] = defaultdict(list)
     for row in rows:
-        if row["status"] == "succeeded" and WEEK.first <= day_of(row["created_at"]) <= WEEK.last:
+        if row["status"] == "succeeded" and (everywhere or is_inside(row)):
             units[unit_of(row, item=item)].append(row)
     return units
 
@@ -156,6 +166,8 @@ def placed(rows: list[Row], lines: list[Row]) -> list[Row]:
     for key in dict.fromkeys((line["channel"], line["currency"]) for line in lines):
         mine = [line for line in lines if (line["channel"], line["currency"]) == key]
         paid: dict[date, int] = defaultdict(int)
+        result += [line for line in mine if line["net"] < 0]
+        mine = [line for line in mine if line["net"] >= 0]
         for line in mine:
             paid[line["day"]] += line["net"]
         votes = [
@@ -199,10 +211,27 @@ def placed(rows: list[Row], lines: list[Row]) -> list[Row]:
     return sorted(result, key=lambda line: (line["line_no"], line["day"]))
 
 
+def with_units(lines: list[Row], *, item: bool) -> list[Row]:
+    """Return the lines with the unit that each is of; what takes back is of its batch's one day."""
+    found = []
+    homes: dict[Any, set[Unit]] = defaultdict(set)
+    for line in lines:
+        day = (line["day"], line["channel"], line["currency"])
+        unit = (line["collection_id"], line["currency"]) if item else day
+        found.append({**line, "unit": unit})
+        if line["net"] >= 0:
+            homes[line["batch_id"], *day[1:]].add(unit)
+    for line in found:
+        if line["net"] < 0 and not item:
+            units = homes[line["batch_id"], line["channel"], line["currency"]]
+            line["unit"] = next(iter(units)) if len(units) == 1 else None
+    return found
+
+
 def judged(rows: list[Row], lines: list[Row], *, item: bool) -> list[Row]:
-    ours = earned(rows, item=item)
-    if not item:
-        lines = placed(rows, lines)
+    ours = earned(rows, item=item, everywhere=True)
+    lines = with_units(lines if item else placed(rows, lines), item=item)
+    known = {row["id"] for row in rows}
     said_by: dict[Any, list[Row]] = defaultdict(list)
     for line in sorted(lines, key=lambda line: (line["day"], line["line_no"])):
         key = tuple(line[name] for name in ("channel", "currency", "gross", "fee", "net"))
@@ -213,26 +242,24 @@ def judged(rows: list[Row], lines: list[Row], *, item: bool) -> list[Row]:
     paid_before: dict[Unit, int] = defaultdict(int)
     theirs: dict[Unit, list[Row]] = defaultdict(list)
     again: list[Row] = []
+    alone: list[Row] = []
     for line in lines:
         key = (line["day"], line["channel"], line["currency"])
-        unit = (line["collection_id"], line["currency"]) if item else key
-        # A payout of another period is not ours to judge, unless it pays a collection of ours.
-        if not (WEEK.first <= line["day"] <= WEEK.last or unit in ours):
-            continue
+        unit, back = line["unit"], line["net"] < 0
         says = (line["collection_id"], *key, line["net"])
         whole = (line["batch_id"], *says, line["gross"], line["fee"])
         due = sum(row["amount"] - row["fee"] for row in ours.get(unit, []))
         covered = unit in ours and says in said_before and paid_before[unit] >= due - 1
-        of_unit = [
-            other for other in lines if (other["day"], other["channel"], other["currency"]) == key
-        ]
+        of_unit = [other for other in lines if other["unit"] == unit]
         echoed = (
             any(line is other for other in echoes)
             and sum(other["net"] == line["net"] for other in of_unit) == 1
             and abs(sum(other["net"] for other in of_unit) - due - line["net"]) <= TERMS.amount
         )
-        if whole in seen or covered or echoed:
+        if whole in seen or (not back and (covered or echoed)):
             again.append(line)
+        elif unit is None:
+            alone.append(line)
         else:
             theirs[unit].append(line)
         if whole not in seen:
@@ -240,6 +267,7 @@ def judged(rows: list[Row], lines: list[Row], *, item: bool) -> list[Row]:
         seen.add(whole)
         said_before.add(says)
     result = [{"code": "settlement_duplicate", "net": 0, "paid": x["net"]} for x in again]
+    result += [{"code": "settlement_taken_back", "net": 0, "paid": x["net"]} for x in alone]
     for unit in {**ours, **theirs}:
         group, paid = ours.get(unit, []), theirs.get(unit, [])
         net = sum(row["amount"] - row["fee"] for row in group)
@@ -248,13 +276,29 @@ def judged(rows: list[Row], lines: list[Row], *, item: bool) -> list[Row]:
         fee = None if None in said else sum(said)
         deducted = 0 if fee is None else abs(fee - sum(row["fee"] for row in group))
         grossed = sum(line["gross"] for line in paid) - sum(row["amount"] for row in group)
-        code = "settled"
-        if not group:
+        code = "settled" if came == net else "settlement_within_tolerance"
+        back = any(line["net"] < 0 for line in paid)
+        if group and not is_inside(group[0]):
+            code, net = "settlement_other_period", 0
+            if not paid:
+                continue
+        elif not group:
             nothing = came == 0 and not grossed and not fee
-            code = "settlement_zero" if nothing else "settlement_unexpected"
+            first = min(line["day"] for line in paid)
+            code = (
+                "settlement_zero"
+                if nothing
+                else "settlement_unknown"
+                if item and unit[0] not in known
+                else "settlement_unexpected"
+                if WEEK.first <= first <= WEEK.last
+                else "settlement_outside"
+            )
         elif not paid:
             waited = (JUDGED - day_of(group[0]["created_at"])).days
             code = "settlement_pending" if waited < 2 else "settlement_missing"
+        elif back and came < net - 1:
+            code = "settlement_taken_back"
         elif deducted > 1 and abs(grossed) <= 1:
             code = "settlement_fee_mismatch"
         elif abs(came - net) > 1:
@@ -276,19 +320,12 @@ def check_bridge(bridge: pd.DataFrame, rows: list[Row], lines: list[Row], *, ite
     if not item:
         lines = placed(rows, lines)
     ours = [row for group in earned(rows, item=item).values() for row in group]
-    named = {(row["id"], row["currency"]) for row in ours}
-    paid = [
-        line
-        for line in lines
-        if WEEK.first <= line["day"] <= WEEK.last
-        or (line["collection_id"], line["currency"]) in named
-    ]
-    assert set(bridge["currency"]) == {row["currency"] for row in (*ours, *paid)}
+    assert set(bridge["currency"]) == {row["currency"] for row in (*ours, *lines)}
     for currency, part in bridge.groupby("currency"):
         amounts = dict(zip(part["line"], part["amount"], strict=True))
         here = [row for row in ours if row["currency"] == currency]
         gross, fee = (sum(row[name] for row in here) for name in ("amount", "fee"))
-        came = sum(line["net"] for line in paid if line["currency"] == currency)
+        came = sum(line["net"] for line in lines if line["currency"] == currency)
         sums = [amounts.pop(name) for name in ("gross", "fees", "net", "paid out")]
         assert sums == [gross, -fee, gross - fee, came]
         assert amounts.pop("open balance") == gross - fee - came
@@ -322,6 +359,7 @@ def test_every_payout_gets_the_verdict_of_the_rules_and_the_bridge_closes(
         standing = dict(zip(found.rows["break_code"], found.rows["standing"], strict=True))
         assert standing == {code: STANDING.get(code, BREAK) for code in standing}
         assert found.breaks == sum(row["code"] not in STANDING for row in wanted)
+        assert found.rows["lines"].sum() == len(lines)
         check_bridge(found.bridge, rows, lines, item=item)
 
     holds()

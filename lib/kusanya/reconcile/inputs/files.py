@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from kusanya.channels import channel_code
 from kusanya.errors import InputRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import LEDGER, STATEMENT, DType
@@ -89,8 +90,9 @@ def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Q
     if named.notna().any() and (named.isna() & entries).any():
         raise InputRefused("a statement names a collection on every line or on none")
     at, _ = reader.instants("business_day") if dated else (_no_instants(reader), True)
-    gross, fee = reader.number("gross"), reader.number("fee")
-    net = reader.number("net", required=True)
+    # What a provider takes back is a line below zero.
+    gross, fee = reader.number("gross", signed=True), reader.number("fee", signed=True)
+    net = reader.number("net", required=True, signed=True)
     written = reader.written
     reader.warn((gross - fee) != net, "net is not gross less fee", "net")
     frame = pd.DataFrame(
@@ -99,7 +101,7 @@ def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Q
             "batch_id": reader.text("batch_id"),
             "collection_id": named,
             "business_day": days_of(at, form, days_only=True, cutoff=timedelta(0)),
-            "channel": reader.words("channel"),
+            "channel": reader.words("channel").map(channel_code, na_action="ignore"),
             "currency": (currency := reader.currency(written)),
             "gross": gross,
             "fee": fee,

@@ -32,7 +32,7 @@ from kusanya.reconcile.frames.tolerance import (
 from kusanya.reconcile.matching import break_life, breaks
 from kusanya.reconcile.matching.breaks import RULES
 
-_GRANULARITY = Schema("granularity", {"item": DType.FLAG})
+_GRANULARITY = Schema("granularity", {"item": DType.FLAG, "by_channel": DType.FLAG})
 
 
 class SettlementMatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +85,8 @@ def match(
 
     A statement has either a collection on every line or on none. A day is due `settle_days` after
     it, and the lines of a channel may all be dated by up to as many days later; a line that pays
-    several days is split into them where their sum is exact. `as_of` is the day that is judged on.
+    several days is split into them where their sum is exact. A statement that names no channel is
+    of all together. Every line is in one row, whatever its day. `as_of` is the day of judgement.
     Raises ValueError for a statement of both kinds, and for collections of both modes.
     """
     named = statement["collection_id"].notna()
@@ -96,7 +97,8 @@ def match(
         engine.one_mode("collections")
         engine.register("statement", statement, STATEMENT)
         engine.define(terms(period, tolerance, as_of=as_of))
-        item = frame(_GRANULARITY, {"item": [bool(named.any())]})
+        unnamed = not statement.empty and statement["channel"].isna().all() and not named.any()
+        item = frame(_GRANULARITY, {"item": [bool(named.any())], "by_channel": [not unnamed]})
         engine.register("granularity", item, _GRANULARITY)
         engine.register("rules", breaks.table(breaks.SETTLEMENT), RULES)
         engine.register("settle_days_of", settle_days(tolerance), SETTLE_DAYS)

@@ -8,6 +8,7 @@ WITH sides AS (
         0::BIGINT AS net_settled,
         0 AS lines
     FROM earned
+    WHERE inside
     GROUP BY currency
     UNION ALL
     SELECT
@@ -16,10 +17,8 @@ WITH sides AS (
         0::BIGINT AS gross,
         0::BIGINT AS fee,
         sum(l.net)::BIGINT AS net_settled,
-        count(*) AS lines
+        sum(l.lines)::BIGINT AS lines
     FROM lines AS l
-    WHERE l.business_day BETWEEN {first_day} AND {last_day}
-        OR l.unit IN (SELECT unit FROM ours)
     GROUP BY l.currency
 ),
 

@@ -3,6 +3,37 @@
 -- the shilling; the smallest of them where several do. A line that then still differs pays for its
 -- day and all days before it that have no line, back to some day, where exactly that sum was earned:
 -- it is split into those days. A statement with a line for each collection needs none of this.
+-- A line below zero takes something back: it pays no day.
+
+-- A statement that names no channel is of all of them together.
+CREATE TEMP VIEW successes AS
+SELECT
+    c.id,
+    c.business_day,
+    CASE WHEN g.by_channel THEN coalesce(c.channel, '') ELSE '' END AS channel,
+    c.currency,
+    c.amount,
+    c.fee,
+    g.item
+FROM collections AS c
+CROSS JOIN granularity AS g
+WHERE c.status = 'succeeded' AND c.business_day IS NOT NULL;
+
+CREATE TEMP TABLE paid_lines AS
+SELECT
+    s.line_no,
+    s.batch_id,
+    s.collection_id,
+    s.business_day,
+    coalesce(s.channel, '') AS channel,
+    s.currency,
+    s.gross,
+    s.fee,
+    s.net,
+    s.count,
+    s.net < 0 AS is_back
+FROM statement AS s;
+
 CREATE TEMP TABLE days_earned AS
 SELECT
     c.business_day::DATE AS day,
@@ -11,14 +42,14 @@ SELECT
     sum(c.amount)::BIGINT AS gross,
     sum(c.fee)::BIGINT AS fee,
     sum(c.amount - c.fee)::BIGINT AS net
-FROM collections AS c
-CROSS JOIN granularity AS g
-WHERE c.status = 'succeeded' AND c.business_day IS NOT NULL AND NOT g.item
+FROM successes AS c
+WHERE NOT c.item
 GROUP BY c.business_day::DATE, c.channel, c.currency;
 
 CREATE TEMP TABLE days_paid AS
 SELECT s.business_day::DATE AS day, s.channel, s.currency, sum(s.net)::BIGINT AS net
-FROM statement AS s
+FROM paid_lines AS s
+WHERE NOT s.is_back
 GROUP BY s.business_day::DATE, s.channel, s.currency;
 
 CREATE TEMP TABLE shifts AS
@@ -47,7 +78,7 @@ SELECT
     s.batch_id,
     s.collection_id,
     CASE
-        WHEN f.days IS NULL THEN s.business_day
+        WHEN f.days IS NULL OR s.is_back THEN s.business_day
         ELSE s.business_day - f.days * INTERVAL 1 DAY
     END AS business_day,
     s.channel,
@@ -55,8 +86,9 @@ SELECT
     s.gross,
     s.fee,
     s.net,
-    s.count
-FROM statement AS s
+    s.count,
+    s.is_back
+FROM paid_lines AS s
 LEFT JOIN shifts AS f ON f.channel = s.channel AND f.currency = s.currency;
 
 -- Days with one line, which is not what was earned on that day, and since when no line was paid.
@@ -66,7 +98,7 @@ WITH days AS (
         business_day::DATE AS day, channel, currency, count(*) AS lines, sum(net)::BIGINT AS net,
         min(line_no) AS line_no
     FROM shifted
-    WHERE collection_id IS NULL
+    WHERE collection_id IS NULL AND NOT is_back
     GROUP BY business_day::DATE, channel, currency
 ),
 
@@ -148,6 +180,7 @@ SELECT
     CASE WHEN d.is_last THEN s.fee - b.fee WHEN s.fee IS NOT NULL THEN d.fee END AS fee,
     CASE WHEN d.is_last THEN s.net - b.net ELSE d.net END AS net,
     NULL::BIGINT AS count,
+    s.is_back,
     'line ' || s.line_no AS group_key,
     CASE WHEN d.is_last THEN 1 ELSE 0 END AS lines
 FROM shifted AS s

@@ -4,17 +4,17 @@
 CREATE TEMP VIEW earned AS
 SELECT
     CASE
-        WHEN g.item THEN concat_ws(chr(31), c.id, c.currency)
+        WHEN c.item THEN concat_ws(chr(31), c.id, c.currency)
         ELSE concat_ws(chr(31), c.business_day::VARCHAR, c.channel, c.currency)
     END AS unit,
-    g.item,
+    c.business_day BETWEEN {first_day} AND {last_day} AS inside,
     c.*
-FROM collections AS c, granularity AS g
-WHERE c.status = 'succeeded' AND c.business_day BETWEEN {first_day} AND {last_day};
+FROM successes AS c;
 
 CREATE TEMP TABLE ours AS
 SELECT
     unit,
+    any_value(inside) AS inside,
     min(business_day) AS business_day,
     min(channel) AS channel,
     min(currency) AS currency,
@@ -28,14 +28,31 @@ GROUP BY unit;
 
 -- A line that says what another one says is a duplicate: of the same batch always; under another one
 -- where the lines before it had paid all that was earned, because a day may be paid out in equal
--- halves; on another day where it is all that its day was paid too much.
+-- halves; on another day where it is all that its day was paid too much. What takes money back is of
+-- the day of its batch, or stands alone.
 CREATE TEMP TABLE lines AS
-WITH units AS (
+WITH dated AS (
     SELECT
         CASE
             WHEN g.item THEN concat_ws(chr(31), s.collection_id, s.currency)
             ELSE concat_ws(chr(31), s.business_day::VARCHAR, s.channel, s.currency)
-        END AS unit,
+        END AS unit_said,
+        g.item,
+        s.*
+    FROM placed AS s, granularity AS g
+),
+
+batches AS (
+    SELECT batch_id, channel, currency, min(unit_said) AS unit
+    FROM dated
+    WHERE NOT is_back AND batch_id IS NOT NULL
+    GROUP BY batch_id, channel, currency
+    HAVING count(DISTINCT unit_said) = 1
+),
+
+units AS (
+    SELECT
+        CASE WHEN s.is_back AND NOT s.item THEN b.unit ELSE s.unit_said END AS unit,
         row_number() OVER (
             PARTITION BY
                 s.batch_id, s.collection_id, s.business_day, s.channel, s.currency, s.gross, s.fee,
@@ -47,13 +64,16 @@ WITH units AS (
                 s.collection_id, s.business_day, s.channel, s.currency, s.net
             ORDER BY s.line_no
         ) > 1 AS repeated,
-        NOT g.item
+        NOT s.item
+        AND NOT s.is_back
         AND row_number() OVER (
             PARTITION BY s.channel, s.currency, s.gross, s.fee, s.net
             ORDER BY s.business_day, s.line_no
         ) > 1 AS echoed,
         s.*
-    FROM placed AS s, granularity AS g
+    FROM dated AS s
+    LEFT JOIN batches AS b
+        ON b.batch_id = s.batch_id AND b.channel = s.channel AND b.currency = s.currency
 ),
 
 paid AS (
@@ -70,7 +90,7 @@ paid AS (
 SELECT
     p.* EXCLUDE (copied, repeated, echoed, before, unit_net, unit_same),
     p.copied
-    OR (p.repeated AND coalesce(p.before >= o.net - {amount_tolerance}, FALSE))
+    OR (p.repeated AND NOT p.is_back AND coalesce(p.before >= o.net - {amount_tolerance}, FALSE))
     OR (
         p.echoed
         AND p.unit_same = 1
@@ -79,64 +99,73 @@ SELECT
 FROM paid AS p
 LEFT JOIN ours AS o ON o.unit = p.unit;
 
--- A payout of a neighbouring day belongs to another period; one of a collection is ours wherever.
 CREATE TEMP TABLE theirs AS
 SELECT
-    lines.unit,
-    min(lines.business_day) AS business_day,
-    min(lines.channel) AS channel,
-    min(lines.currency) AS currency,
-    min(lines.collection_id) AS collection_id,
-    string_agg(DISTINCT lines.batch_id, ' ' ORDER BY lines.batch_id) AS batch_id,
-    min(lines.line_no) AS line_no,
-    min(lines.group_key) AS group_key,
-    CASE WHEN count(lines.gross) = count(*) THEN sum(lines.gross)::BIGINT END AS gross,
-    CASE WHEN count(lines.fee) = count(*) THEN sum(lines.fee)::BIGINT END AS fee,
-    sum(lines.net)::BIGINT AS net,
-    sum(lines.lines)::BIGINT AS lines
+    unit,
+    FALSE AS again,
+    bool_or(is_back) AS has_back,
+    min(business_day) AS business_day,
+    min(channel) AS channel,
+    min(currency) AS currency,
+    min(collection_id) AS collection_id,
+    string_agg(DISTINCT batch_id, ' ' ORDER BY batch_id) AS batch_id,
+    min(line_no) AS line_no,
+    sum(lines)::BIGINT AS lines,
+    min(group_key) AS group_key,
+    CASE WHEN count(gross) = count(*) THEN sum(gross)::BIGINT END AS gross,
+    CASE WHEN count(fee) = count(*) THEN sum(fee)::BIGINT END AS fee,
+    sum(net)::BIGINT AS net
 FROM lines
-WHERE NOT lines.again
-    AND (lines.business_day BETWEEN {first_day} AND {last_day}
-        OR lines.unit IN (SELECT unit FROM ours))
-GROUP BY lines.unit
+WHERE NOT again AND unit IS NOT NULL
+GROUP BY unit
 UNION ALL
 SELECT
     NULL AS unit,
-    lines.business_day,
-    lines.channel,
-    lines.currency,
-    lines.collection_id,
-    lines.batch_id,
-    lines.line_no,
-    lines.group_key,
-    lines.gross,
-    lines.fee,
-    lines.net,
-    lines.lines
+    again,
+    is_back AS has_back,
+    business_day,
+    channel,
+    currency,
+    collection_id,
+    batch_id,
+    line_no,
+    lines,
+    group_key,
+    gross,
+    fee,
+    net
 FROM lines
-WHERE lines.again
-    AND (lines.business_day BETWEEN {first_day} AND {last_day}
-        OR lines.unit IN (SELECT unit FROM ours));
+WHERE again OR unit IS NULL;
 
 -- A fee is claimed where the payout's gross is what was earned; any other difference is of the payout.
+-- Of another period a payout is shown with its sum: what was earned there is judged there.
 CREATE TEMP TABLE settled AS
 SELECT
     CASE
-        WHEN t.unit IS NULL AND t.line_no IS NOT NULL THEN 'settlement_duplicate'
+        WHEN t.again THEN 'settlement_duplicate'
+        WHEN t.unit IS NULL AND t.has_back THEN 'settlement_taken_back'
         WHEN o.unit IS NULL AND t.net = 0 AND coalesce(t.gross, 0) = 0 AND coalesce(t.fee, 0) = 0
             THEN 'settlement_zero'
+        WHEN o.unit IS NULL AND t.collection_id IS NOT NULL AND k.id IS NULL
+            THEN 'settlement_unknown'
+        WHEN o.unit IS NULL
+            AND coalesce(t.business_day NOT BETWEEN {first_day} AND {last_day}, FALSE)
+            THEN 'settlement_outside'
         WHEN o.unit IS NULL THEN 'settlement_unexpected'
+        WHEN NOT o.inside THEN 'settlement_other_period'
         WHEN t.line_no IS NULL
             AND date_diff('day', o.business_day, {as_of})
                 < coalesce(d.days, {settle_days})
             THEN 'settlement_pending'
         WHEN t.line_no IS NULL THEN 'settlement_missing'
+        WHEN t.has_back AND t.net < o.net - {amount_tolerance} THEN 'settlement_taken_back'
         WHEN abs(t.fee - o.fee) > {fee_tolerance}
             AND abs(coalesce(t.gross, t.net + t.fee) - o.gross) <= {amount_tolerance}
             THEN 'settlement_fee_mismatch'
         WHEN t.net < o.net - {amount_tolerance} THEN 'settlement_short'
         WHEN t.net > o.net + {amount_tolerance} THEN 'settlement_over'
         WHEN abs(t.fee - o.fee) > {fee_tolerance} THEN 'settlement_fee_mismatch'
+        WHEN t.net <> o.net THEN 'settlement_within_tolerance'
         ELSE 'settled'
     END AS break_code,
     coalesce(o.business_day, t.business_day) AS business_day,
@@ -145,16 +174,18 @@ SELECT
     coalesce(o.collection_id, t.collection_id) AS collection_id,
     t.batch_id,
     t.line_no,
+    coalesce(t.lines, 0) AS lines,
     t.group_key,
-    coalesce(o.count, 0) AS count,
-    coalesce(o.gross, 0) AS gross,
-    coalesce(o.fee, 0) AS fee,
-    coalesce(o.net, 0) AS net,
+    CASE WHEN o.inside THEN o.count ELSE 0 END AS count,
+    CASE WHEN o.inside THEN o.gross ELSE 0 END AS gross,
+    CASE WHEN o.inside THEN o.fee ELSE 0 END AS fee,
+    CASE WHEN o.inside THEN o.net ELSE 0 END AS net,
     t.gross AS gross_settled,
     t.fee AS fee_settled,
     coalesce(t.net, 0) AS net_settled,
-    coalesce(t.lines, 0) AS lines,
     row_number() OVER (ORDER BY o.unit, t.unit, t.line_no) AS row_no
 FROM ours AS o
 FULL OUTER JOIN theirs AS t ON t.unit = o.unit
-LEFT JOIN settle_days_of AS d ON d.channel = o.channel;
+LEFT JOIN settle_days_of AS d ON d.channel = o.channel
+LEFT JOIN (SELECT DISTINCT id FROM collections) AS k ON k.id = t.collection_id
+WHERE o.inside OR t.line_no IS NOT NULL;
