@@ -30,8 +30,6 @@ NOT_NAMED: dict[tuple[str, str], str] = {
     for fault, why in {
         "wrong sign": "the list shows the payment's amount, not by how much the books are wrong",
         "wrong amount": "the list shows the line's amount, not by how much it is wrong",
-        "refund of nothing": "a refund is expected whatever it refunds",
-        "negative line of nothing": "a line below zero is taken as a reversal of another period",
         "operator fee too high": "the operator's fees are compared with nothing",
         "clawback": "a settlement statement may hold no line below zero",
         "settled for another month": "a line dated outside the period is left out",

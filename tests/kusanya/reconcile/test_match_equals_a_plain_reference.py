@@ -205,6 +205,12 @@ def expected(
         if b["fee"] is not None and abs(b["fee"] - s["fee"]) > TERMS.fee:
             return "fee_mismatch"
         if day_of(b["booked_at"]) != day_of(s["completed_at"]):
+            late = (day_of(b["booked_at"]) - day_of(s["completed_at"])).days
+            if not (inside(b["booked_at"]) and inside(s["completed_at"])):
+                if 1 <= late <= TERMS.grace_days:
+                    return "booked_over_edge"
+                if 1 <= -late <= TERMS.grace_days:
+                    return "paid_over_edge"
             for who, when in (("paid", s["completed_at"]), ("booked", b["booked_at"])):
                 if day_of(when) < MARCH.first:
                     return f"{who}_in_earlier_period"
@@ -247,7 +253,12 @@ def expected(
         if any(days[0] <= MARCH.last and days[-1] >= MARCH.first for days in (booked_on, paid_on)):
             code = form
             if form != "booked_by_day_net":
+                days = [*booked_on, *paid_on]
+                crosses = min(days) < MARCH.first or max(days) > MARCH.last
+                crosses = crosses and (max(days) - min(days)).days == TERMS.grace_days
                 edges = {
+                    "booked_over_edge": crosses and paid_on[-1] <= booked_on[0],
+                    "paid_over_edge": crosses and booked_on[-1] <= paid_on[0],
                     "paid_in_earlier_period": paid_on[0] < MARCH.first,
                     "paid_in_later_period": paid_on[-1] > MARCH.last,
                     "booked_in_earlier_period": booked_on[0] < MARCH.first,

@@ -116,6 +116,9 @@ def test_a_payment_of_the_first_day_may_have_been_booked_before_the_books_begin(
 ) -> None:
     assert codes(NOVEMBER)["R2"] == "perhaps_booked_earlier"
     booked = "R2,1000,TZS,2026-10-31"
+    assert codes(NOVEMBER, booked)["R2"] == "paid_over_edge"
+    assert codes(OCTOBER, booked)["R2"] == "paid_over_edge"
+    booked = "R2,1000,TZS,2026-10-30"
     assert codes(NOVEMBER, booked)["R2"] == "booked_in_earlier_period"
     assert codes(OCTOBER, booked)["R2"] == "paid_in_later_period"
     # Books that reach further back are proof that it was not.

@@ -33,6 +33,8 @@ OPERATOR: Final = "breaks of the operator's statements"
 BANK: Final = "breaks of the bank's statements"
 BALANCES: Final = "movements that the balances beside them deny"
 ACROSS: Final = "agreed, on either side of the period's edge"
+EDGE: Final = "agreed within the grace, on either side of the period's edge"
+"""Not among what is left: every month has some."""
 ABOVE: Final = "fees above the agreed tariff"
 BELOW: Final = "fees below the agreed tariff"
 UNPRICED: Final = "fees that the agreed tariff does not price"
@@ -51,6 +53,9 @@ ACROSS_CODES: Final = frozenset(
     }
 )
 """Codes of what agrees and lies in two periods."""
+
+EDGE_CODES: Final = frozenset({"booked_over_edge", "paid_over_edge"})
+"""Codes of what agrees in two periods and lies no further apart than was agreed."""
 
 Sums = tuple[str | None, int, int | None]
 """Currency, rows, amount; an amount that nobody knows is None."""
@@ -86,7 +91,8 @@ def findings(
         (OPERATOR, "operator", _wants(operator, "operator's"), _rows_of(operator, "break")),
         (BANK, "bank", _wants(bank, "bank's"), _rows_of(bank, "break")),
         (BALANCES, "operator_bridge", "no statement with balances", _balances(operator, bank)),
-        (ACROSS, "breaks", "no ledger", _across(matched, operator, bank)),
+        (ACROSS, "breaks", "no ledger", _across(ACROSS_CODES, matched, operator, bank)),
+        (EDGE, "breaks", "no ledger", _across(EDGE_CODES, matched, operator, bank)),
         (ABOVE, "fee_exceptions", "no tariff", _sums(exceptions[drift > 0], "drift", agreed)),
         (BELOW, "fee_exceptions", "no tariff", _sums(exceptions[drift < 0], "drift", agreed)),
         (UNPRICED, "fees", "no tariff", _unpriced(unpriced) if agreed else None),
@@ -100,7 +106,9 @@ def findings(
 
 def left(found: pd.DataFrame, *, within: bool = False) -> pd.DataFrame:
     """Return the findings that are not nil; `within` leaves out what the limit of breaks covers."""
-    some: pd.DataFrame = found[(found["rows"].fillna(0) > 0) & (found["finding"] != ACCEPTED)]
+    some: pd.DataFrame = found[
+        (found["rows"].fillna(0) > 0) & ~found["finding"].isin((ACCEPTED, EDGE))
+    ]
     return some[~some["finding"].isin(_LIMITED)] if within else some
 
 
@@ -260,18 +268,20 @@ def _balances(*legs: Leg | None) -> list[Sums] | None:
     return _sums(wrong.assign(apart=wrong["amount"].abs()), "apart")
 
 
-def _across(matched: LedgerMatch | None, *legs: Leg | None) -> list[Sums] | None:
+def _across(
+    codes: frozenset[str], matched: LedgerMatch | None, *legs: Leg | None
+) -> list[Sums] | None:
     if matched is None and all(leg is None for leg in legs):
         return None
     found: dict[Any, tuple[int, int]] = defaultdict(lambda: (0, 0))
     if matched is not None:
-        aged = matched.ageing[matched.ageing["break_code"].isin(ACROSS_CODES)]
+        aged = matched.ageing[matched.ageing["break_code"].isin(codes)]
         for row in columns.records(aged):
             rows, sum_ = found[row.currency]
             found[row.currency] = rows + int(row.rows), sum_ + int(row.amount)
     for leg in legs:
         if leg is not None:
-            chosen = leg.rows[leg.rows["break_code"].isin(ACROSS_CODES)]
+            chosen = leg.rows[leg.rows["break_code"].isin(codes)]
             for currency, more, amount in _sums(chosen.assign(apart=_money(chosen)), "apart") or []:
                 rows, sum_ = found[currency]
                 found[currency] = rows + more, sum_ + (amount or 0)

@@ -9,7 +9,7 @@ from kusanya.reconcile.frames.columns import LEDGER, Schema
 from kusanya.reconcile.frames.engines import open_engine
 from kusanya.reconcile.frames.report_inputs import Inputs
 
-_AGREED_LATER: Final = "paid_in_later_period"
+_AGREED_LATER: Final = frozenset({"paid_in_later_period", "paid_over_edge"})
 _ORDERS: Final = Schema(
     "orders", {name: LEDGER.columns[name] for name in ("row_no", "reference", "collection_id")}
 )
@@ -28,8 +28,10 @@ def of(inputs: Inputs, *matches: pd.DataFrame | None) -> pd.DataFrame:
     Of an order that is open all lines come along, those that agree too: without the first line of
     two, its payment would be called unbooked.
     """
+    first = pd.Timestamp(inputs.period.first)
     wanted = pd.concat(
-        [_of_open_orders(rows) for rows in matches if rows is not None] or [columns.empty(_ORDERS)]
+        [_of_open_orders(rows, first) for rows in matches if rows is not None]
+        or [columns.empty(_ORDERS)]
     )
     lines = []
     if inputs.ledger is not None:
@@ -46,7 +48,8 @@ def of(inputs: Inputs, *matches: pd.DataFrame | None) -> pd.DataFrame:
     return pd.concat(lines, ignore_index=True) if lines else columns.empty(LEDGER)
 
 
-def _of_open_orders(rows: pd.DataFrame) -> pd.DataFrame:
-    is_open = rows["break_id"].notna() | (rows["break_code"] == _AGREED_LATER)
+def _of_open_orders(rows: pd.DataFrame, first: pd.Timestamp) -> pd.DataFrame:
+    is_later = rows["break_code"].isin(_AGREED_LATER) & (rows["booked_day"] >= first)
+    is_open = rows["break_id"].notna() | is_later.fillna(value=False)
     found: pd.DataFrame = rows.loc[is_open, list(_ORDERS.columns)]
     return found

@@ -97,6 +97,20 @@ LEDGER: Final[dict[str, BreakRule]] = {
         "Claim the fee, or correct it.",
         "abs(fee_ledger - fee_service) > {fee_tolerance}",
     ),
+    "booked_over_edge": BreakRule(
+        EXPECTED,
+        "agree, booked within the grace after the period of the payment",
+        "None.",
+        "date_diff('day', business_day, booked_day) BETWEEN 1 AND {grace_days}"
+        " AND (business_day < {first_day} OR booked_day > {last_day})",
+    ),
+    "paid_over_edge": BreakRule(
+        EXPECTED,
+        "agree, paid within the grace after the period of the booking",
+        "None.",
+        "date_diff('day', booked_day, business_day) BETWEEN 1 AND {grace_days}"
+        " AND (booked_day < {first_day} OR business_day > {last_day})",
+    ),
     "paid_in_earlier_period": BreakRule(
         EXPECTED, "agree, paid in an earlier period", "None.", "business_day < {first_day}"
     ),

@@ -44,6 +44,14 @@ SELECT
     d.group_key,
     CASE
         WHEN d.form = 'booked_by_day_net' THEN d.form
+        WHEN (least(d.booked_from, d.paid_from) < {first_day} OR greatest(d.booked_to, d.paid_to) > {last_day})
+            AND date_diff('day', d.paid_from, d.booked_to) BETWEEN 1 AND {grace_days}
+            AND d.paid_to <= d.booked_from
+            THEN 'booked_over_edge'
+        WHEN (least(d.booked_from, d.paid_from) < {first_day} OR greatest(d.booked_to, d.paid_to) > {last_day})
+            AND date_diff('day', d.booked_from, d.paid_to) BETWEEN 1 AND {grace_days}
+            AND d.booked_to <= d.paid_from
+            THEN 'paid_over_edge'
         WHEN d.paid_from < {first_day} THEN 'paid_in_earlier_period'
         WHEN d.paid_to > {last_day} THEN 'paid_in_later_period'
         WHEN d.booked_from < {first_day} THEN 'booked_in_earlier_period'
