@@ -8,6 +8,15 @@ from kusanya.store.maintenance.migrations import REVISIONS
 from kusanya.store.maintenance.moving import move_store
 from kusanya.store.maintenance.restoring import restore_file
 from kusanya.store.maintenance.roles import roles_sql
+from kusanya.store.maintenance.verifying import verify_backup
 from kusanya.store.store import Store
 
-__all__ = ["REVISIONS", "JournalCopy", "Store", "move_store", "restore_file", "roles_sql"]
+__all__ = [
+    "REVISIONS",
+    "JournalCopy",
+    "Store",
+    "move_store",
+    "restore_file",
+    "roles_sql",
+    "verify_backup",
+]

@@ -32,6 +32,7 @@ CLOCK = f"http://u:{PASSWORD}@127.0.0.1:1/dashboard/clock"
 TAKEN: dict[str, tuple[str, ...]] = {
     "--store": OF_STORES,
     "--clock": (CLOCK,),
+    "--scratch": (*OF_STORES, *AWAY),
     "--to": (*OF_STORES, *AWAY),
     "--base-url": (f"https://u:{PASSWORD}@pay.example", f"https://{PASSWORD}@pay.example"),
     "--notify": (f"slack://{PASSWORD}", f"nothing://u:{PASSWORD}@h", f"https://:{PASSWORD}@"),
@@ -66,6 +67,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "store forget-bodies": ("--before", "2026-01-01"),
     "store export": ("FOLDER/export",),
     "store backup": ("FOLDER/backup.sqlite",),
+    "store verify-backup": ("FILE",),
     "store mark-backed-up": ("--backup", "pg_dump"),
     "store expect-backups": ("--within", "36h"),
     "store restore": ("FILE", "--to", "FOLDER/restored.sqlite"),

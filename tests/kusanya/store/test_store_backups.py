@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import create_engine, make_url, text
 
-from kusanya.clock import ManualClock
-from kusanya.errors import StoreDamaged, StoreUnavailable
-from kusanya.store import Store, restore_file
+from kusanya.clock import ManualClock, SystemClock
+from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
+from kusanya.secret_url import SecretUrl
+from kusanya.store import Store, restore_file, verify_backup
 from kusanya.store.maintenance import backing_up
 from kusanya.store.records import Backup, BackupStatus
 
@@ -168,3 +169,50 @@ def test_a_backup_is_this_users_alone_and_unnamed_until_it_is_whole(
     assert seen == [([".copy.sqlite.part"], [0o600])]
     assert (tmp_path / "backups" / "copy.sqlite").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "backups" / "copy.sqlite").stat().st_nlink == 1
+
+
+def test_a_backup_of_a_file_is_put_back_and_checked_elsewhere(tmp_path: Path, make: Any) -> None:
+    with Store.open(tmp_path / "store.db") as store:
+        store.record(make.arrival(1))
+        store.maintenance.backup(tmp_path / "copy.sqlite")
+    before = {path.name for path in tmp_path.iterdir()}
+    assert verify_backup(tmp_path / "copy.sqlite", clock=SystemClock()) == ()
+    whole = (tmp_path / "copy.sqlite").read_bytes()
+    (tmp_path / "copy.sqlite").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(StoreError):
+        verify_backup(tmp_path / "copy.sqlite", clock=SystemClock())
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.postgres
+def test_a_dump_is_put_back_into_the_scratch_database_and_into_no_other(
+    postgres_url: str, tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(programs_of_postgresql()))
+    dump = tmp_path / "copy.dump"
+    with Store.open(postgres_url) as store:
+        store.record(make.arrival(1))
+        store.maintenance.backup(dump)
+        with pytest.raises(StoreUnavailable, match="all that it holds would be dropped"):
+            verify_backup(dump, clock=SystemClock(), scratch=SecretUrl(postgres_url))
+        assert store.feed.head() > 0
+    with pytest.raises(StoreUnavailable, match="name one that ends in _scratch"):
+        verify_backup(dump, clock=SystemClock())
+    address = make_url(postgres_url)
+    scratch = address.set(database=f"{address.database}_scratch")
+    server = create_engine(
+        address.set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT"
+    )
+    with server.connect() as connection:
+        connection.exec_driver_sql(f'CREATE DATABASE "{scratch.database}"')
+    try:
+        place = SecretUrl(scratch.render_as_string(hide_password=False))
+        for _ in range(2):
+            assert verify_backup(dump, clock=SystemClock(), scratch=place) == ()
+        dump.write_bytes(dump.read_bytes()[: dump.stat().st_size // 2])
+        with pytest.raises(StoreUnavailable, match="cannot be put back"):
+            verify_backup(dump, clock=SystemClock(), scratch=place)
+    finally:
+        with server.connect() as connection:
+            connection.exec_driver_sql(f'DROP DATABASE "{scratch.database}" WITH (FORCE)')
+        server.dispose()

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
+from kusanya.secret_url import SecretUrl
 from kusanya.text import safe
 from kusanya_console.cli.options import (
     AsJson,
@@ -28,6 +29,7 @@ _SHOWN: Final = 5
 def add_to(group: typer.Typer) -> None:
     """Add the commands to the group."""
     group.command(epilog="Example: kusanya store backup ./kusanya-backup.sqlite")(backup)
+    group.command("verify-backup", epilog="Example: kusanya store verify-backup ./backups")(verify)
     group.command(
         "mark-backed-up", epilog="Example: kusanya store mark-backed-up --backup 'pg_dump'"
     )(mark_backed_up)
@@ -85,6 +87,45 @@ def backup(
             f"the copy does not agree with itself ({len(made.findings)} findings): it counts as no "
             "backup; run kusanya store check, and keep the older backups"
         )
+        stop(FAILED)
+
+
+def verify(
+    backup: Annotated[
+        Path, typer.Argument(help="A backup, or a folder of which the newest one is taken.")
+    ],
+    *,
+    scratch: Annotated[
+        str | None,
+        typer.Option(
+            help="For a dump of PostgreSQL: a database that ends in _scratch, postgresql://...; "
+            "all that it holds is dropped. KUSANYA_SCRATCH or KUSANYA_SCRATCH_FILE otherwise."
+        ),
+    ] = None,
+    clock: ClockName = "real",
+    as_json: AsJson = False,
+) -> None:
+    """Put a backup back beside the store and check it there; exits with 1 if it cannot be."""
+    from kusanya.profiles import find_secret
+    from kusanya.service_clock import parse_clock
+    from kusanya.store import verify_backup
+
+    if backup.is_dir():
+        named = [*backup.glob(f"{_BACKUPS}.dump"), *backup.glob(f"{_BACKUPS}.sqlite")]
+        if not named:
+            raise Refused(f"{safe(str(backup))} holds no backup")
+        backup = max(named, key=lambda path: path.name)
+    address = scratch or find_secret("SCRATCH").text
+    findings = verify_backup(
+        backup, clock=parse_clock(clock), scratch=SecretUrl(address) if address else None
+    )
+    if as_json:
+        say_json({"backup": str(backup), "findings": findings})
+    elif not findings:
+        say(f"{safe(str(backup))} can be put back, and agrees with itself")
+    for finding in findings[:_SHOWN]:
+        complain(safe(f"{finding.kind}  {finding.subject or '-'}  {finding.sentence}", 400))
+    if findings:
         stop(FAILED)
 
 

@@ -133,7 +133,7 @@ def _copy_file(source: Engines, path: Path) -> None:
 
 def _dump(address: URL, path: Path) -> None:
     """Write a dump of PostgreSQL's own form, and read the whole of it back."""
-    environ = dict(os.environ) | _as_variables(address)
+    environ = dict(os.environ) | as_variables(address)
     for words in (
         ["pg_dump", "--no-password", "--format=custom", f"--file={path}"],
         ["pg_restore", f"--file={os.devnull}", str(path)],
@@ -158,7 +158,8 @@ def _dump(address: URL, path: Path) -> None:
             raise StoreUnavailable(f"{words[0]} failed: {redact(said) or done.returncode}")
 
 
-def _as_variables(address: URL) -> dict[str, str]:
+def as_variables(address: URL) -> dict[str, str]:
+    """Return an address as the variables that PostgreSQL's programs read."""
     parts: dict[str, Any] = {
         "host": address.host,
         "port": address.port,
