@@ -20,6 +20,7 @@ from kusanya.secret_url import SecretUrl
 from kusanya.wire import Mode
 from kusanya_console.deploy import Kind
 from kusanya_console.deploy.grafana import render_grafana
+from kusanya_console.deploy.logins import store_values
 
 _SHARED: Final = {
     Kind.SYSTEMD: (
@@ -128,7 +129,7 @@ def render(settings: DeploySettings) -> dict[str, str]:
         "upstream": "127.0.0.1:8099",
         "watcher": "127.0.0.1:9464",
         "console": "127.0.0.1:8600",
-    }
+    } | store_values(settings.kind, settings.store)
     if settings.kind is Kind.SYSTEMD:
         values["sandbox"] = (of_kind / "sandbox.inc").read_text(encoding="utf-8").strip()
     sources = [one for one in of_kind.iterdir() if not one.name.endswith(".inc")]
@@ -167,4 +168,9 @@ def write(made: Mapping[str, str], folder: Path) -> tuple[str, ...]:
 
 
 def _filled(source: Traversable, values: Mapping[str, str]) -> str:
-    return _Template(source.read_text(encoding="utf-8")).substitute(values)
+    text = source.read_text(encoding="utf-8")
+    for name, value in values.items():
+        if not value:
+            # Not as an empty line where it stood alone.
+            text = re.sub(rf"^ *@\{{{name}\}}\n", "", text, flags=re.MULTILINE)
+    return _Template(text).substitute(values)

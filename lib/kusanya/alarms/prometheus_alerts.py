@@ -42,6 +42,25 @@ _AROUND: Final = (
         runbook=f"{RUNBOOK}#alarm-unwatched",
     ),
     Alert(
+        name="KusanyaDown",
+        expression='up{job=~".*kusanya.*"} == 0',
+        for_="2m",
+        severity="urgent",
+        summary="A receiver or a watcher does not answer for its metrics.",
+        runbook=f"{RUNBOOK}#when-an-alarm-stands",
+    ),
+    Alert(
+        name="KusanyaAnswersLate",
+        expression=(
+            "histogram_quantile(0.99, sum by (instance, le) "
+            "(rate(kusanya_ack_seconds_bucket[5m]))) > 5"
+        ),
+        for_="5m",
+        severity="warning",
+        summary="One delivery of a hundred waits five seconds for its answer: after ten it failed.",
+        runbook=f"{RUNBOOK}#when-an-alarm-stands",
+    ),
+    Alert(
         name="KusanyaUnobserved",
         expression="absent(kusanya_store_readable)",
         for_="5m",

@@ -3,6 +3,8 @@
 import json
 import re
 import shlex
+import shutil
+import subprocess
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -38,6 +40,8 @@ def test_every_unit_is_readable_and_leads_to_one_that_is_there(
         "kusanya-reconcile.timer",
         "kusanya-backup.service",
         "kusanya-backup.timer",
+        "kusanya-verify.service",
+        "kusanya-verify.timer",
     }
     for name in units:
         found = unit(made[name])
@@ -72,7 +76,9 @@ def test_containers_are_confined_and_run_commands_that_there_are(
 ) -> None:
     made = deployed(kusanya, tmp_path / "new", "compose")
     found = yaml.safe_load(made["compose.yaml"])
-    assert set(found["services"]) == {"migrate", "receive", "watch", "reconcile", "backup"}
+    assert set(found["services"]) == {
+        *("migrate", "receive", "watch", "reconcile", "backup", "verify")
+    }
     for service in found["services"].values():
         assert command_exists(list(service["command"]))
         assert (service["read_only"], service["user"], service["cap_drop"]) == (
@@ -85,7 +91,7 @@ def test_containers_are_confined_and_run_commands_that_there_are(
             assert volume.startswith(("kusanya:", "./books:"))
     assert found["services"]["receive"]["depends_on"]["migrate"]["condition"].endswith("fully")
     docker = made["Dockerfile"]
-    assert docker.count("FROM python:3.12-slim") == 2
+    assert len(re.findall(r"FROM python:3\.12\.[0-9]+-slim-bookworm", docker)) == 2
     assert docker.index("USER 10001:10001") > docker.index("COPY --from=build")
 
 
@@ -97,7 +103,8 @@ def test_manifests_are_confined_and_run_commands_that_there_are(
     kinds = [one["kind"] for one in documents]
     assert kinds == [
         *("ConfigMap", "Job", "Deployment", "Deployment", "Service"),
-        *("PodDisruptionBudget", "CronJob", "CronJob"),
+        *("PodDisruptionBudget", "PodDisruptionBudget", "NetworkPolicy"),
+        *("CronJob", "CronJob", "CronJob"),
     ]
     for document in documents:
         spec = document.get("spec", {})
@@ -151,6 +158,8 @@ def test_rules_and_dashboard_ask_for_metrics_that_there_are(
     shown = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     assert len(shown) == len(PANELS)
     assert len({panel["id"] for panel in board["panels"]}) == len(PANELS)
+    # Of Prometheus itself: whether it reached what it asks.
+    rules = [rule for rule in rules if not rule.startswith("up{")]
     asked = [board["templating"]["list"][1]["query"], *rules, *shown]
     used = set()
     for expression in asked:
@@ -294,3 +303,89 @@ def test_the_proxies_of_the_console_name_the_user_that_it_believes(
     assert f"proxy_set_header {header} $remote_user;" in nginx
     assert "proxy_set_header X-Forwarded-Proto $scheme;" in nginx
     assert f"header_up {header} {{http.auth.user.id}}" in caddy
+
+
+def test_proxies_pass_no_other_path(kusanya: Kusanya, tmp_path: Path) -> None:
+    made = deployed(kusanya, tmp_path / "new", "systemd")
+    [pattern] = re.findall(r'location ~ "([^"]+)"', made["nginx.conf"])
+    for path in ("/", "/webhooks", "/webhooks/shop"):
+        assert re.search(pattern, path), path
+    for path in ("/metrics", "/readyz", "/healthz", "/webhooks/a/b", "/webhooks/..", "/x"):
+        assert not re.search(pattern, path), path
+    assert "location / {\n        return 404;" in made["nginx.conf"]
+    assert (
+        "@elsewhere not path / /webhooks /webhooks/*\n\trespond @elsewhere 404" in made["Caddyfile"]
+    )
+
+
+POSTGRES = ("--store", "postgresql://kusanya@db.internal:5432/kusanya?sslmode=require")
+LOGINS = {
+    "migrate": "owner", "backup": "owner", "receive": "receive", "watch": "watch",
+    "reconcile": "reconcile", "console": "console", "verify": "scratch",
+}  # fmt: skip
+
+
+def test_on_postgresql_each_unit_has_a_login_of_its_own_and_waits_for_the_database(
+    kusanya: Kusanya, tmp_path: Path
+) -> None:
+    made = deployed(kusanya, tmp_path / "new", "systemd", *POSTGRES)
+    assert "KUSANYA_STORE=" not in made["kusanya.env"]
+    for name, login in LOGINS.items():
+        text = made[f"kusanya-{name}.service"]
+        as_what = "scratch" if login == "scratch" else "store"
+        assert f"LoadCredential=kusanya-{as_what}:/etc/kusanya/store/{login}\n" in text
+        assert "postgresql.service" in unit(text)["Unit"]["After"].split()
+        assert "Requires=" not in text, "a migration that fails once takes nothing else down"
+        assert f"/etc/kusanya/store/{login} " in made["README.md"]
+    migrate = unit(made["kusanya-migrate.service"])
+    assert (migrate["Service"]["Restart"], migrate["Unit"]["StartLimitIntervalSec"]) == (
+        "on-failure",
+        "0",
+    )
+    plain = deployed(kusanya, tmp_path / "file", "systemd")
+    assert "KUSANYA_STORE=sqlite:////var/lib/kusanya/store.sqlite" in plain["kusanya.env"]
+    assert "LoadCredential" not in plain["kusanya-receive.service"]
+
+
+def test_on_postgresql_each_container_has_a_login_of_its_own(
+    kusanya: Kusanya, tmp_path: Path
+) -> None:
+    found = yaml.safe_load(
+        deployed(kusanya, tmp_path / "new", "compose", *POSTGRES)["compose.yaml"]
+    )
+    assert "KUSANYA_STORE" not in found["services"]["receive"]["environment"]
+    for name, service in found["services"].items():
+        [given] = [one for one in service["secrets"] if isinstance(one, dict)]
+        as_what = "scratch" if name == "verify" else "store"
+        assert given == {"source": f"store-{LOGINS[name]}", "target": as_what}
+        assert given["source"] in found["secrets"]
+        assert f"KUSANYA_{as_what.upper()}_FILE" in service["environment"]
+    documents = deployed(kusanya, tmp_path / "k", "kubernetes", *POSTGRES)["kusanya.yaml"]
+    for name, login in LOGINS.items():
+        if name != "console":
+            variable = "KUSANYA_SCRATCH" if name == "verify" else "KUSANYA_STORE"
+            said = f"{variable}, valueFrom: {{secretKeyRef: {{name: kusanya-store, key: {login}}}}}"
+            assert said in documents, name
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze here")
+@pytest.mark.parametrize("more", [(), POSTGRES], ids=["file", "postgresql"])
+def test_systemd_finds_nothing_wrong_with_the_units(
+    kusanya: Kusanya, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    made = deployed(kusanya, tmp_path / "new", "systemd", *more)
+    units = [name for name in made if name.endswith((".service", ".timer"))]
+    done = subprocess.run(
+        [
+            str(shutil.which("systemd-analyze")),
+            "verify",
+            "--man=no",
+            *(f"./{name}" for name in units),
+        ],
+        cwd=tmp_path / "new",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    about = [line for line in done.stderr.splitlines() if "kusanya-" in line]
+    assert about == []
