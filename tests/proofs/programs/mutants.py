@@ -2,6 +2,7 @@
 
     uv run python -m tests.proofs.programs.mutants                    all rooms
     uv run python -m tests.proofs.programs.mutants schedule fold      these
+    uv run python -m tests.proofs.programs.mutants --sample 60 --seed 1a2b3c legs    some of a room
 
 Each mutant is put into a forked process, where the code of the room's functions or the text of its
 queries is exchanged, and the room's tests run there until one fails. Prints the survivors and the
@@ -10,6 +11,7 @@ them. Mutants that do what the original does are named with their reasons in tes
 and count nowhere.
 """
 
+import argparse
 import ast
 import copy
 import importlib
@@ -23,6 +25,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from random import Random
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
@@ -45,6 +48,8 @@ class Room(msgspec.Struct, frozen=True):
     only: tuple[str, ...] = ()
     """The functions that are changed; none: all."""
     queries: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    """Tables of break rules, whose conditions are changed."""
 
 
 _INTENTS: Final = (
@@ -73,6 +78,15 @@ _MATCHING: Final = (
     "kusanya/reconcile/test_settlement_payouts.py",
     "kusanya/reconcile/test_planted_months.py",
 )
+
+
+def _all(*folders: str, but: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the names of all queries of some folders."""
+    found = (path for folder in folders for path in sorted((SQL / folder).rglob("*.sql")))
+    names = (path.relative_to(SQL).with_suffix("").as_posix() for path in found)
+    return tuple(name for name in names if name not in but)
+
+
 ROOMS: Final[dict[str, Room]] = {
     "verifier": Room(
         ("kusanya.webhooks.signature",),
@@ -133,6 +147,66 @@ ROOMS: Final[dict[str, Room]] = {
         (), _FEES, queries=("fees/priced", "fees/unpaid", "fees/daily", "fees/exceptions")
     ),
     "bridge": Room((), _MATCHING, queries=("ledger/bridge", "settlement/bridge")),
+    "match": Room(
+        ("kusanya.reconcile.matching.ledger",),
+        (_MATCHING[0], "kusanya/reconcile/test_following_an_advice.py"),
+        queries=_all("ledger", but=("ledger/bridge",)),
+        rules=("LEDGER",),
+    ),
+    "legs": Room(
+        (
+            "kusanya.reconcile.matching.operator",
+            "kusanya.reconcile.matching.settlement",
+            "kusanya.reconcile.matching.bank",
+        ),
+        (
+            "kusanya/reconcile/test_operator_equals_a_plain_reference.py",
+            "kusanya/reconcile/test_operator_and_bank.py",
+            "kusanya/reconcile/test_settlement_equals_a_plain_reference.py",
+            "kusanya/reconcile/test_settlement_payouts.py",
+            "kusanya/reconcile/test_where_every_line_went.py",
+        ),
+        queries=_all("operator", "bank", "legs", "settlement", but=("settlement/bridge",)),
+        rules=("OPERATOR", "BANK"),
+    ),
+    "roll-forward": Room(
+        (
+            "kusanya.reconcile.analysis.roll_forward",
+            "kusanya.reconcile.analysis.carried_legs",
+            "kusanya.reconcile.frames.earlier_period",
+        ),
+        (
+            "kusanya/reconcile/test_months_roll_forward.py",
+            "kusanya/reconcile/test_legs_roll_forward.py",
+            "kusanya/reconcile/test_following_an_advice.py",
+        ),
+    ),
+    "postings": Room(
+        ("kusanya.reconcile.analysis.postings", "kusanya.reconcile.pack.journal_entries"),
+        ("kusanya/reconcile/test_journal_entries.py",),
+    ),
+    "readers": Room(
+        (
+            "kusanya.reconcile.inputs.tables.numbers",
+            "kusanya.reconcile.inputs.tables.dates",
+            "kusanya.reconcile.inputs.tables.kinds",
+            "kusanya.reconcile.inputs.bank.mt940",
+            "kusanya.reconcile.inputs.bank.camt",
+        ),
+        (
+            "kusanya/reconcile/test_every_spelling_reads_the_same.py",
+            "kusanya/reconcile/test_statements_of_operators_and_banks.py",
+            "kusanya/reconcile/test_ledger_and_statement_files.py",
+        ),
+    ),
+    "verdict": Room(
+        ("kusanya.reconcile.analysis.findings", "kusanya.reconcile.analysis.accounting"),
+        (
+            "kusanya/reconcile/test_where_every_line_went.py",
+            "kusanya/reconcile/test_one_verdict.py",
+        ),
+        queries=("inputs/read",),
+    ),
 }
 _COMPARED: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -302,6 +376,11 @@ def exchange_query(name: str, text: str) -> None:
     engine._text.cache_clear()
 
 
+def exchange_rule(rules: dict[str, Any], code: str, condition: str) -> None:
+    """Let a break rule apply to other rows."""
+    rules[code] = msgspec.structs.replace(rules[code], condition=condition)
+
+
 def exchanges(room: Room) -> Iterator[tuple[str, Callable[[], None]]]:
     """Yield a sentence about each mutant of a room, and the call that puts it in place."""
     for where in room.modules:
@@ -312,6 +391,13 @@ def exchanges(room: Room) -> Iterator[tuple[str, Callable[[], None]]]:
     for name in room.queries:
         for said, text in sql_variants((SQL / f"{name}.sql").read_text(encoding="utf-8")):
             yield f"{name}, {said}", partial(exchange_query, name, text)
+    for name in room.rules:
+        rules = getattr(importlib.import_module("kusanya.reconcile.matching.breaks"), name)
+        for code, rule in rules.items():
+            # Its place in the file is no line of a query's.
+            for said, text in sql_variants(f"WHEN {rule.condition} THEN"):
+                condition = text.strip().removeprefix("WHEN").removesuffix("THEN")
+                yield f"{code}, {said}", partial(exchange_rule, rules, code, condition)
 
 
 _OPTIONS: Final = (
@@ -355,8 +441,15 @@ def survives(exchange: Callable[[], None], tests: tuple[str, ...]) -> bool:
     return False
 
 
-def main(names: list[str]) -> int:
-    """Try every mutant of the named rooms, or of all."""
+def main(arguments: list[str]) -> int:
+    """Try every mutant of the named rooms, or of all; or a sample of each room's."""
+    parser = argparse.ArgumentParser(description="Try mutants of rules.")
+    parser.add_argument("rooms", nargs="*", choices=[*ROOMS, []])
+    parser.add_argument("--sample", type=int, help="how many of each room are tried")
+    parser.add_argument("--seed", default="", help="which of them: the same seed, the same mutants")
+    parser.add_argument("--only", default="", help="only mutants whose sentence holds this text")
+    asked = parser.parse_args(arguments)
+    names: list[str] = asked.rooms
     made = killed = 0
     for name in names or list(ROOMS):
         room = ROOMS[name]
@@ -372,9 +465,11 @@ def main(names: list[str]) -> int:
         if unknown := alike.keys() - {unplaced(said) for said, _ in every}:
             sys.stderr.write(f"{name}: there is no mutant {sorted(unknown)}\n")
             return 2
-        for said, exchange in every:
-            if unplaced(said) in alike:
-                continue
+        chosen = [one for one in every if unplaced(one[0]) not in alike and asked.only in one[0]]
+        if asked.sample is not None and asked.sample < len(chosen):
+            chance = Random(f"{asked.seed} {name}")  # noqa: S311 - a repeatable choice
+            chosen = chance.sample(chosen, asked.sample)
+        for said, exchange in chosen:
             if survives(exchange, room.tests):
                 sys.stdout.write(f"  survived: {said}\n")
                 survived += 1
@@ -382,8 +477,8 @@ def main(names: list[str]) -> int:
                 dead += 1
             sys.stdout.flush()
         tried = dead + survived
-        sys.stdout.write(f"{name}: {dead} of {tried} killed, {dead / tried:.1%}")
-        sys.stdout.write(f"; {len(every) - tried} more do what the original does\n")
+        sys.stdout.write(f"{name}: {dead} of {tried} killed, {dead / max(1, tried):.1%}")
+        sys.stdout.write(f"; of {len(every)}, of which {len(alike)} do what the original does\n")
         sys.stdout.flush()
         made, killed = made + tried, killed + dead
     sys.stdout.write(f"all: {killed} of {made} killed, {killed / max(1, made):.1%}\n")
