@@ -9,6 +9,7 @@ from pathlib import Path
 from shutil import copy
 from typing import Any
 
+import msgspec
 import pytest
 from tests.kit.sinks import http_sink, mail_sink
 from tests.kit.watched_shop import NOON, ROUND, WatchedShop
@@ -21,6 +22,7 @@ from kusanya.alarms.rules import raised
 from kusanya.clock import ManualClock
 from kusanya.errors import AuthenticationError, ConfigurationError, StoreUnavailable
 from kusanya.store import Store
+from kusanya.store.records.watchers import PendingNotice
 from kusanya.wire import Mode
 
 MINUTE = timedelta(minutes=1)
@@ -305,3 +307,27 @@ def test_no_phone_is_in_an_alarm_for_a_program(shop: WatchedShop) -> None:
     said = json.dumps([as_json(one) for one in raised(read, format_time=str)])
     assert "stuck" in said
     assert "2557540" not in said
+
+
+def test_a_full_list_of_waiting_messages_makes_room_for_the_newest(shop: WatchedShop) -> None:
+    """What happens now is worth more to a person than what happened first."""
+    shop.inbox.full = True
+    watcher = shop.watcher("one:1:a")
+    shop.run([watcher], MINUTE, every=MINUTE)
+    old = tuple(
+        PendingNotice(
+            target="inbox", title=f"old {number}", body="", data={}, since=shop.clock.now(),
+            next_at=shop.clock.now() + DAY,
+        )
+        for number in range(100)
+    )  # fmt: skip
+    notices = shop.store.alarm_notices
+    book = msgspec.structs.replace(notices.load(Mode.LIVE), pending=old)
+    assert notices.save(Mode.LIVE, book, by="one:1:a")
+    shop.delivered(answer=400)
+    shop.run([watcher], HOUR, every=MINUTE)
+    waiting = [one.title for one in shop.store.alarm_notices.load(Mode.LIVE).pending]
+    new = [title for title in waiting if not title.startswith("old")]
+    assert len(waiting) == 100
+    assert new, "the alarm of this hour waits with the others"
+    assert waiting[0] == f"old {len(new)}"

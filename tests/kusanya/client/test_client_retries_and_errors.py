@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -342,3 +343,25 @@ def test_making_a_client_leaves_the_log_levels_of_its_program_alone(
     # And what they say at their most talkative holds neither key nor number.
     assert wire.test_key not in caplog.text
     assert "754000001" not in caplog.text
+
+
+@pytest.mark.parametrize("said", list(Mode))
+def test_an_answer_of_the_other_mode_is_no_answer_to_this_key(
+    driver: Any, wire: Any, said: Mode
+) -> None:
+    """A test payment that a live program took for real would ship goods that nobody paid."""
+    whoami = b'{"key_id":"key_1","merchant_id":"mer_1","mode":"live","object":"principal"}'
+    asks: list[Callable[[Any], Any]] = [
+        lambda client: client.get_collection("col_1"),
+        lambda client: client.create_collection(**ORDER),
+    ]
+    for ask, before, status in zip(asks, ((), (_answer(200, whoami),)), (200, 202), strict=True):
+        network = Script(*before, *[_answer(status, wire.collection(mode=said.value))] * 9)
+        client = driver.client(
+            "https://pay.example", api_key=wire.live_key, transport=network, mode=Mode.LIVE
+        )
+        if said is Mode.LIVE:
+            assert ask(client).mode is Mode.LIVE
+            continue
+        with pytest.raises(KusanyaError, match="test mode"):
+            ask(client)

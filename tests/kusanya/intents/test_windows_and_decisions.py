@@ -288,3 +288,32 @@ def test_an_intent_of_the_other_mode_is_not_sent(
     with pytest.raises(ConfigurationError):
         resume(store, new_client(), live)
     assert service.arrived == []
+
+
+@pytest.mark.parametrize("named", [None, "col_1"])
+@pytest.mark.parametrize("state", [IntentState.ANSWERED, IntentState.UNKNOWN, IntentState.REFUSED])
+def test_a_late_answer_leaves_what_a_person_decided(
+    store: Store,
+    service: Any,
+    clock: Any,
+    lose_the_answer: Any,
+    *,
+    state: IntentState,
+    named: str | None,
+) -> None:
+    """Whatever a slow process comes to, the decision and its sentence stand."""
+    lose_the_answer()
+    intent = the_intent(store)
+    begun = store.intents.begin_attempt(intent.id, at=clock.now())
+    clock.pass_by(timedelta(hours=23))
+    if named is not None:
+        store.record(service.event(named))
+    decided = decide(
+        store, intent.id, actor="asha", why="seen", collection_id=named, now=clock.now()
+    )
+    late = store.intents.finish_attempt(
+        intent.id, begun.number, at=clock.now(), outcome="answered", status=202, request_id=None,
+        took_us=1, state=state, collection_id="col_2", sentence="it was answered",
+    ).result()  # fmt: skip
+    assert (late.state, late.outcome) == (IntentState.SETTLED, decided.outcome)
+    assert late.collection_id == (named or "col_2"), "another payment is never put in its place"

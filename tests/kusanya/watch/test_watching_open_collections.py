@@ -15,6 +15,7 @@ from kusanya.client import Client
 from kusanya.client.effects import Failure
 from kusanya.client.observations import answer_observation
 from kusanya.clock import ManualClock
+from kusanya.polling import poll_collection
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict
@@ -230,3 +231,24 @@ def test_what_a_catch_up_learns_after_the_endpoint_is_reached_again_is_no_silenc
     store.record(msgspec.structs.replace(late, observed_at=NOON - timedelta(minutes=2)))
     assert load_silence(store, Mode.TEST, now=NOON) is None
     store.close()
+
+
+def test_a_round_ends_before_its_lease_so_that_no_other_poller_asks_the_same(
+    scene: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service that answers slowly must not be asked twice about each payment."""
+    for number in range(7):
+        scene.create(number, NEVER_FINISHES)
+    scene.advance(31)
+
+    def slowly(*said: Any, **more: Any) -> Any:
+        scene.advance(25)
+        return poll_collection(*said, **more)
+
+    monkeypatch.setattr("kusanya.watch.poller.poll_collection", slowly)
+    began = scene.clock.now()
+    slow = _poll(scene, by="slow")
+    assert scene.clock.now() - began < timedelta(minutes=2)
+    assert 0 < slow.asked < 7
+    monkeypatch.undo()
+    assert _poll(scene, by="other").asked >= 7 - slow.asked, "what it left is free at once"

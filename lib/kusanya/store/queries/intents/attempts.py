@@ -177,13 +177,15 @@ class IntentAttempts(StorePart):
                     intent_id=intent_id,
                 )
             now, said = _what_stands(row, state, maybe_clean(sentence))
+            # What a person or an event named is not exchanged for another one.
+            settled_as = row.collection_id if row.state is IntentState.SETTLED else None
             free = now in OVER and by is not None and row.claimed_by == by
             return change(
                 writing,
                 row,
                 at=at,
                 state=now,
-                collection_id=collection_id or row.collection_id,
+                collection_id=settled_as or collection_id or row.collection_id,
                 outcome=said,
                 claimed_by=None if free else row.claimed_by,
                 claimed_until=None if free else row.claimed_until,
