@@ -30,6 +30,8 @@ _STEPS: Final = ("bank/sides", "bank/by_name", "bank/by_amount", "bank/by_sum", 
 class BankMatch(Leg, frozen=True, kw_only=True):
     """What came of matching the bank's statements with what was paid out."""
 
+    other_side = "payouts total"
+
 
 def of(inputs: Inputs, *, everything: bool = True) -> BankMatch | None:
     """Return the match of the bank's statements, or None where none was given.

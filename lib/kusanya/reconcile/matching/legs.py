@@ -1,6 +1,7 @@
 """What every leg against a statement has: its rows, its bridge, and how much of both is left."""
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 import msgspec
 import pandas as pd
@@ -20,6 +21,14 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True):
     """Where each line went, by `PLACES`."""
     is_unread: bool = False
     """Whether statements were given of which no row could be read: nothing is proven."""
+
+    other_side: ClassVar[str]
+    """The line of the bridge with the other side's total."""
+
+    @property
+    def has_compared(self) -> bool:
+        """Return whether the other side had anything: else the statements prove nothing."""
+        return bool(self.bridge.loc[self.bridge["line"] == self.other_side, "rows"].sum())
 
     @property
     def breaks(self) -> int:

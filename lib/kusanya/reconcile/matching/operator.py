@@ -33,6 +33,8 @@ from kusanya.reconcile.matching.legs import Leg, bridge, has_unread
 class OperatorMatch(Leg, frozen=True, kw_only=True):
     """What came of matching the operator's statements with the service's collections."""
 
+    other_side = "service total"
+
     receipts: pd.DataFrame
     """The operator's receipts of collections, by `RECEIPTS`."""
 

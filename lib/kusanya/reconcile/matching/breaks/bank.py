@@ -17,6 +17,15 @@ BANK: Final[dict[str, BreakRule]] = {
     "bank_charge": BreakRule(
         EXPECTED, "the bank's charge", "None.", "kind IN ('fee', 'charge', 'tax')"
     ),
+    "bank_paid_again": BreakRule(
+        EXPECTED, "a payout taken back, and paid again", "None.", "is_paid_again"
+    ),
+    "bank_taken_back": BreakRule(
+        BREAK,
+        "a payout taken back at the bank, and not paid again",
+        "Ask the operator to pay it again.",
+        "takes_back",
+    ),
     "bank_returned": BreakRule(
         BREAK,
         "taken back at the bank",
@@ -49,7 +58,9 @@ BANK: Final[dict[str, BreakRule]] = {
         EXPECTED,
         "paid out, not credited yet",
         "Wait.",
-        "NOT has_met AND age_days <= {settle_days}",
+        # What is due after the statements end is no bank's to have.
+        "NOT has_met AND (age_days <= {settle_days}"
+        " OR date_diff('day', payout_day, bank_ends) < {settle_days})",
         waits=True,
     ),
     "bank_missing": BreakRule(
@@ -72,6 +83,9 @@ BANK: Final[dict[str, BreakRule]] = {
         "agree, credited later than agreed",
         "None.",
         "date_diff('day', payout_from, bank_to) > {settle_days}",
+    ),
+    "bank_within_tolerance": BreakRule(
+        EXPECTED, "agree within the tolerance", "None.", "drift <> 0"
     ),
     "bank_together": BreakRule(OK, "several payouts in one credit", "None.", "form = 'together'"),
     "bank_in_parts": BreakRule(OK, "one payout in several credits", "None.", "form = 'parts'"),

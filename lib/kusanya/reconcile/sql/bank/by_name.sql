@@ -1,4 +1,4 @@
--- A credit is a payout's whose receipt or batch it names.
+-- A credit is a payout's whose receipt or batch it names; a debit that names one takes it back.
 
 -- A key stands in a narrative as a word of its own, in any case; of fewer than four characters it
 -- would stand there by chance.
@@ -17,10 +17,14 @@ words AS (
 
 edges AS (
     SELECT DISTINCT c.move, w.id
-    FROM credits AS c
+    FROM moves AS c
     INNER JOIN words AS w ON w.currency = c.currency AND contains(c.narrative, w.word)
+    WHERE c.is_completed AND NOT c.is_copied
 )
 
+SELECT e.move, e.id FROM edges AS e;
+
+CREATE TEMP TABLE named_by_credits AS
 SELECT
     e.move,
     e.id,
@@ -29,7 +33,7 @@ SELECT
     row_number() OVER (PARTITION BY e.id ORDER BY c.day, c.move) AS place,
     c.amount AS amount_bank,
     p.amount AS amount_payout
-FROM edges AS e
+FROM named AS e
 INNER JOIN credits AS c ON c.move = e.move
 INNER JOIN payouts AS p ON p.id = e.id;
 
@@ -37,21 +41,52 @@ INNER JOIN payouts AS p ON p.id = e.id;
 -- once more.
 CREATE TEMP TABLE paid_at_once AS
 SELECT DISTINCT n.id
-FROM named AS n
+FROM named_by_credits AS n
 WHERE n.credits > 1
     AND n.place = 1
     AND abs(n.amount_bank - n.amount_payout) <= {amount_tolerance};
 
 CREATE TEMP TABLE seconds AS
 SELECT n.move
-FROM named AS n
+FROM named_by_credits AS n
 SEMI JOIN paid_at_once AS o ON o.id = n.id
 WHERE n.payouts = 1 AND n.place > 1;
+
+-- What a debit takes back is paid again by the next credit of its amount that names the payout.
+CREATE TEMP TABLE taken_back AS
+SELECT
+    n.move,
+    n.id,
+    m.amount,
+    m.day,
+    row_number() OVER (PARTITION BY n.id, m.amount ORDER BY m.day, n.move) AS place
+FROM named AS n
+INNER JOIN moves AS m ON m.move = n.move AND m.amount < 0
+INNER JOIN (SELECT move FROM named GROUP BY move HAVING count(*) = 1) AS once
+    ON once.move = n.move;
+
+CREATE TEMP TABLE paid_again AS
+WITH later AS (
+    SELECT
+        n.move,
+        n.id,
+        c.amount,
+        c.day,
+        row_number() OVER (PARTITION BY n.id, c.amount ORDER BY c.day, n.move) AS place
+    FROM seconds AS s
+    INNER JOIN named_by_credits AS n ON n.move = s.move
+    INNER JOIN credits AS c ON c.move = n.move
+)
+
+SELECT b.move AS debit, l.move AS credit
+FROM taken_back AS b
+INNER JOIN later AS l
+    ON l.id = b.id AND l.amount = -b.amount AND l.place = b.place AND l.day >= b.day;
 
 CREATE TEMP TABLE by_name AS
 WITH clean AS (
     SELECT n.move, n.id, n.payouts, CASE WHEN o.id IS NULL THEN n.credits ELSE 1 END AS credits
-    FROM named AS n
+    FROM named_by_credits AS n
     LEFT JOIN paid_at_once AS o ON o.id = n.id
     WHERE o.id IS NULL OR n.place = 1
 ),

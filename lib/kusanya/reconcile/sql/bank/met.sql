@@ -104,13 +104,25 @@ SELECT
     p.currency AS currency_other,
     p.day AS payout_day,
     s.move IS NOT NULL AS is_second,
-    f.first_payout
+    n.move IS NOT NULL AND m.amount < 0 AS takes_back,
+    a.move IS NOT NULL AS is_paid_again,
+    f.first_payout,
+    f.bank_ends
 FROM rows AS w
 LEFT JOIN groups AS g ON g.group_no = w.group_no
 LEFT JOIN moves AS m ON m.move = w.move
 LEFT JOIN payouts AS p ON p.id = w.id
 LEFT JOIN seconds AS s ON s.move = w.move
-CROSS JOIN (SELECT min(day) AS first_payout FROM payouts) AS f;
+LEFT JOIN (SELECT DISTINCT move FROM named) AS n ON n.move = w.move
+LEFT JOIN (
+    SELECT debit AS move FROM paid_again UNION SELECT credit AS move FROM paid_again
+) AS a
+    ON a.move = w.move
+CROSS JOIN (
+    SELECT
+        (SELECT min(day) FROM payouts) AS first_payout,
+        greatest((SELECT max(day) FROM moves), {last_day}) AS bank_ends
+) AS f;
 
 CREATE TEMP VIEW others AS
 SELECT '' AS account, p.currency, count(*) AS rows, sum(p.amount)::BIGINT AS amount
