@@ -152,3 +152,28 @@ def test_a_gross_that_the_file_does_not_say_is_no_net(collections_of: Make, said
     amounts = {"gross": {"gross": 1_000}, "fee": {"fee": 30}, "neither": {}}[said]
     codes = found(collections, [line(1, "2026-03-05", 970, **amounts)])
     assert codes == {"fee_mismatch" if said == "fee" else "short": 970}
+
+
+@pytest.mark.parametrize(
+    ("open_", "code"),
+    [
+        ({}, "other_period"),
+        ({"currency": "KES"}, "outside"),
+        ({"channel": "TIGO_TZ"}, "outside"),
+        ({"business_day": pd.Timestamp("2026-01-16")}, "outside"),
+    ],
+)
+def test_a_line_for_what_an_earlier_period_left_open_is_of_that_period(
+    collections_of: Make, open_: dict[str, Any], code: str
+) -> None:
+    day = pd.Timestamp("2026-01-15")
+    plain = {"collection_id": None, "channel": "MPESA_TZ", "currency": "TZS", "business_day": day}
+    owed = columns.frame(
+        settlement.OWED, {name: [value] for name, value in {**plain, **open_}.items()}
+    )
+    lines = [line(1, "2026-03-05", 1_000), line(2, "2026-01-15", 700)]
+    matched = settlement.match(
+        earned(collections_of, "2026-03-05"), statement_of(lines), period=MARCH, owed=owed
+    )
+    assert set(matched.rows["break_code"]) == {"settled", f"settlement_{code}"}
+    assert matched.unexplained == 0

@@ -32,6 +32,16 @@ from kusanya.reconcile.frames.tolerance import (
 from kusanya.reconcile.matching import break_life, breaks
 from kusanya.reconcile.matching.breaks import RULES
 
+OWED = Schema(
+    "owed",
+    {
+        "collection_id": DType.TEXT,
+        "business_day": DType.DAY,
+        "channel": DType.TEXT,
+        "currency": DType.TEXT,
+    },
+)
+"""One row per payout that an earlier period left open: a line for it is of that period."""
 _GRANULARITY = Schema("granularity", {"item": DType.FLAG, "by_channel": DType.FLAG})
 
 
@@ -65,11 +75,17 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
         period=inputs.period,
         tolerance=inputs.tolerance,
         as_of=inputs.judged_on,
+        owed=None if inputs.carried is None else _owed(inputs.carried.items),
         everything=everything,
     )
     bridge = with_unread(settled.bridge, inputs.quality, of="statement")
     rows = break_life.with_life(settled.rows, PAYOUTS, leg=earlier_period.STATEMENT, inputs=inputs)
     return msgspec.structs.replace(settled, bridge=bridge, rows=rows)
+
+
+def _owed(items: pd.DataFrame) -> pd.DataFrame:
+    mine = items[items["leg"] == earlier_period.STATEMENT].rename(columns={"day": "business_day"})
+    return frame(OWED, mine[list(OWED.columns)])
 
 
 def match(
@@ -79,6 +95,7 @@ def match(
     period: Period,
     tolerance: Tolerance = PLAIN,
     as_of: date | None = None,
+    owed: pd.DataFrame | None = None,
     everything: bool = True,
 ) -> SettlementMatch:
     """Match a statement with the net of what succeeded, by day and channel or by collection.
@@ -86,7 +103,8 @@ def match(
     A statement has either a collection on every line or on none. A day is due `settle_days` after
     it, and the lines of a channel may all be dated by up to as many days later; a line that pays
     several days is split into them where their sum is exact. A statement that names no channel is
-    of all together. Every line is in one row, whatever its day. `as_of` is the day of judgement.
+    of all together. Every line is in one row, whatever its day. `as_of` is the day of judgement,
+    `owed` by `OWED` are payouts that an earlier period left open.
     Raises ValueError for a statement of both kinds, and for collections of both modes.
     """
     named = statement["collection_id"].notna()
@@ -96,6 +114,7 @@ def match(
         engine.register("collections", collections, COLLECTIONS)
         engine.one_mode("collections")
         engine.register("statement", statement, STATEMENT)
+        engine.register("owed", owed, OWED)
         engine.define(terms(period, tolerance, as_of=as_of))
         unnamed = not statement.empty and statement["channel"].isna().all() and not named.any()
         item = frame(_GRANULARITY, {"item": [bool(named.any())], "by_channel": [not unnamed]})

@@ -102,6 +102,7 @@ LEFT JOIN ours AS o ON o.unit = p.unit;
 CREATE TEMP TABLE theirs AS
 SELECT
     unit,
+    min(unit_said) AS unit_said,
     FALSE AS again,
     bool_or(is_back) AS has_back,
     min(business_day) AS business_day,
@@ -121,6 +122,7 @@ GROUP BY unit
 UNION ALL
 SELECT
     NULL AS unit,
+    unit_said,
     again,
     is_back AS has_back,
     business_day,
@@ -137,11 +139,27 @@ SELECT
 FROM lines
 WHERE again OR unit IS NULL;
 
+-- What an earlier period left open is paid, or taken back, for that period.
+CREATE TEMP TABLE owed_units AS
+SELECT DISTINCT
+    CASE
+        WHEN c.collection_id IS NOT NULL THEN concat_ws(chr(31), c.collection_id, c.currency)
+        ELSE concat_ws(
+            chr(31),
+            c.business_day::VARCHAR,
+            CASE WHEN g.by_channel THEN coalesce(c.channel, '') ELSE '' END,
+            c.currency
+        )
+    END AS unit
+FROM owed AS c
+CROSS JOIN granularity AS g;
+
 -- A fee is claimed where the payout's gross is what was earned; any other difference is of the payout.
 -- Of another period a payout is shown with its sum: what was earned there is judged there.
 CREATE TEMP TABLE settled AS
 SELECT
     CASE
+        WHEN NOT coalesce(o.inside, FALSE) AND w.unit IS NOT NULL THEN 'settlement_other_period'
         WHEN t.again THEN 'settlement_duplicate'
         WHEN t.unit IS NULL AND t.has_back THEN 'settlement_taken_back'
         WHEN o.unit IS NULL AND t.net = 0 AND coalesce(t.gross, 0) = 0 AND coalesce(t.fee, 0) = 0
@@ -188,4 +206,5 @@ FROM ours AS o
 FULL OUTER JOIN theirs AS t ON t.unit = o.unit
 LEFT JOIN settle_days_of AS d ON d.channel = o.channel
 LEFT JOIN (SELECT DISTINCT id FROM collections) AS k ON k.id = t.collection_id
+LEFT JOIN owed_units AS w ON w.unit = t.unit_said
 WHERE o.inside OR t.line_no IS NOT NULL;
