@@ -10,7 +10,7 @@ LOGINS: Final[Mapping[str, str]] = {
     "receive": "kusanya_ask",
     "watch": "kusanya_ask",
     "reconcile": "kusanya_decide",
-    "console": "kusanya_act",
+    "console": "kusanya_act, kusanya_vouch",
     "scratch": "",
 }
 """What each login is a member of.
