@@ -49,7 +49,7 @@ from kusanya.reconcile.pack import (
 )
 from kusanya.reconcile.pack.account_map import AccountMap
 from kusanya.reconcile.pack.imprint import imprint
-from kusanya.reconcile.pack.journal_entries import Journals
+from kusanya.reconcile.pack.journal_entries import Booked, Journals
 
 _AMOUNTS: Final = Schema("amounts", {"what": DType.TEXT, "amount": DType.WHOLE})
 _LARGEST: Final = """
@@ -274,7 +274,7 @@ def pack(
     if before is not None:
         identity[journal_entries.AFTER] = before[0]
     run_id = summary.run_id(identity)
-    booked = None if accounts is None else _journals(made, accounts, before and before[1])
+    booked = None if accounts is None else _journals(made, accounts, before)
     verdict = made.verdict(max_breaks=max_breaks)
     span = made.inputs.period
     name = f"kusanya-{span.first}-{span.last}-{made.inputs.mode.value}-{run_id}"
@@ -307,7 +307,7 @@ def pack(
     )
 
 
-def _journals(made: Report, accounts: AccountMap, booked: pd.DataFrame | None) -> Journals:
+def _journals(made: Report, accounts: AccountMap, booked: Booked | None) -> Journals:
     return journal_entries.journals(made.page("postings").frame, accounts, booked=booked)
 
 

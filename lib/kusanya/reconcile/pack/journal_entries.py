@@ -48,6 +48,8 @@ _SIDES: Final = {
     LINE_BREAK: ("clearing", _SUSPENSE, "moved at the operator"),
 }
 """Of each kind: the account that is debited, the one that is credited, and in words."""
+Booked = tuple[str, pd.DataFrame]
+"""The run id of an earlier close and its POSTINGS."""
 _Entry = tuple[date, str | None, bool]
 """Day, channel, and whether it is money of breaks."""
 
@@ -99,15 +101,18 @@ class Journals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def journals(
-    postings: pd.DataFrame, accounts: AccountMap, *, booked: pd.DataFrame | None = None
+    postings: pd.DataFrame, accounts: AccountMap, *, booked: Booked | None = None
 ) -> Journals:
     """Return the entries of POSTINGS, of `booked`, those of an earlier close, what changed since.
 
+    What changed is numbered by the run that it continues too: money that came, went and came again
+    is three entries, of which the third must not be taken for the first.
     Raises PackRefused for a day whose debits and credits differ.
     """
     columns.check(postings, POSTINGS)
     ours = postings["currency"] == accounts.currency
-    before = _amounts(booked, accounts.currency)
+    run, earlier = ("", None) if booked is None else booked
+    before = _amounts(earlier, accounts.currency)
     now = _amounts(postings, accounts.currency)
     parts: dict[_Entry, dict[tuple[Any, ...], tuple[int, ...]]] = defaultdict(dict)
     left: list[NotBooked] = []
@@ -132,7 +137,8 @@ def journals(
         if lacking:
             missing.update(lacking)
         elif lines:
-            made.append(_entry(entry, lines, accounts, rows=rows, past=past))
+            contents = [accounts.currency, _plain(rows), _plain(past), *([run] if run else [])]
+            made.append(_entry(entry, lines, contents, is_changed=bool(past)))
     others = postings.loc[~ours, "currency"]
     return Journals(
         entries=tuple(made),
@@ -157,10 +163,13 @@ def of_pack(folder: Path, accounts: AccountMap, *, booked: Path | None = None) -
                 f"the entries of {folder.resolve().name} continue those of run {after}, "
                 "which does not lie beside it: give its folder with --booked"
             )
-    return journals(postings, accounts, booked=None if booked is None else _read(booked)[0])
+    if booked is None:
+        return journals(postings, accounts)
+    earlier, told = _read(booked)
+    return journals(postings, accounts, booked=(str(told["run_id"]), earlier))
 
 
-def earlier_close(out: Path, made_from: Mapping[str, Any]) -> tuple[str, pd.DataFrame] | None:
+def earlier_close(out: Path, made_from: Mapping[str, Any]) -> Booked | None:
     """Return run id and POSTINGS of the newest pack with entries of the same period, or None.
 
     A close that lies there already continues what it did then, whatever came after it.
@@ -183,7 +192,7 @@ def earlier_close(out: Path, made_from: Mapping[str, Any]) -> tuple[str, pd.Data
     return None if not newest else _named(out, max(newest)[1])
 
 
-def _named(out: Path, run: str) -> tuple[str, pd.DataFrame]:
+def _named(out: Path, run: str) -> Booked:
     folder = next((path for path, known in _beside(out) if known == run), None)
     if folder is None:
         raise InputRefused(f"the pack of run {run}, whose entries are continued, is not in {out}")
@@ -278,21 +287,17 @@ def _lines(
 
 
 def _entry(
-    entry: _Entry,
-    lines: list[Line],
-    accounts: AccountMap,
-    *,
-    rows: Mapping[tuple[Any, ...], tuple[int, ...]],
-    past: Mapping[tuple[Any, ...], tuple[int, ...]],
+    entry: _Entry, lines: list[Line], contents: list[Any], *, is_changed: bool
 ) -> JournalEntry:
+    """Return an entry whose number follows from its day, its channel and `contents`."""
     day, channel, is_break = entry
     apart = sum(line.amount for line in lines)
     if apart:
         raise PackRefused(f"the postings of {day} do not balance: debits - credits = {apart:,}")
-    contents = [accounts.currency, str(day), channel, is_break, _plain(rows), _plain(past)]
-    digest = hashlib.sha256(json.dumps(contents).encode()).hexdigest()[:_NUMBER_HEX]
+    made_of = json.dumps([str(day), channel, is_break, *contents])
+    digest = hashlib.sha256(made_of.encode()).hexdigest()[:_NUMBER_HEX]
     what = "Breaks of mobile money" if is_break else "Mobile money"
-    since = ", changed since it was closed" if past else ""
+    since = ", changed since it was closed" if is_changed else ""
     return JournalEntry(
         number=f"{day:%Y%m%d}-{digest}",
         day=day,
