@@ -108,6 +108,11 @@ _CHANGED: Final[dict[str, tuple[AnomalyKind, str, bool]]] = {
         "The reference differs between sources: this payment may belong to another order.",
         True,
     ),
+    "hidden": (
+        AnomalyKind.TEXT_CHANGED,
+        "Facts about this payment differ; which ones is hidden from this login.",
+        True,
+    ),
     "channel": (
         AnomalyKind.CHANNEL_CHANGED,
         "The channel differs between sources; figures per channel count the first.",

@@ -247,7 +247,10 @@ def test_who_only_looks_reads_everything_that_people_look_at(
         assert store.feed.changes(after=0)
         [row] = store.collections.page(Mode.TEST).rows
         assert store.collections.observations(row.id, Mode.TEST) == ()
-        assert store.collections.state(row.id, Mode.TEST) is None
+        state = store.collections.state(row.id, Mode.TEST)
+        assert state is not None
+        assert (state.status, state.amount, state.observations) == (row.status, row.amount, 0)
+        assert store.collections.state("col_none", Mode.TEST) is None
         assert [it.collection_id for it in store.events.of_collection(row.id, Mode.TEST)] == [
             row.id
         ]

@@ -27,6 +27,7 @@ from sqlalchemy import (
 from kusanya.collection_columns import NAME_MAX
 from kusanya.state.fold import fold
 from kusanya.state.observation import CollectionState, Observation
+from kusanya.store.queries.collections.hidden import state_of
 from kusanya.store.queries.collections.metadata import has_entry, with_entry
 from kusanya.store.queries.collections.names import NameSearch
 from kusanya.store.queries.collections.terms import (
@@ -204,7 +205,11 @@ class Collections(NameSearch):
         Evidence from the other mode and disputed facts show among its contradictions.
         """
         facts = self._facts(collection_id)
-        return fold(facts, mode=mode) if any(fact.counts_in(mode) for fact in facts) else None
+        if any(fact.counts_in(mode) for fact in facts):
+            return fold(facts, mode=mode)
+        # Whoever sees masked views is shown what follows from the facts, and not the facts.
+        row = None if facts else self.get(collection_id, mode)
+        return None if row is None else state_of(row)
 
     def _facts(self, collection_id: str) -> tuple[Observation, ...]:
         query = (

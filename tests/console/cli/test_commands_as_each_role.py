@@ -1,0 +1,60 @@
+"""What people look at on PostgreSQL is read as each role, and what is hidden is said to be so."""
+
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.kit.payments import by_event, polled
+from tests.kit.roles import ROLES, logins_of
+
+from kusanya.store import Store
+from kusanya_console.cli.command_line import main
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def logins(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
+    """Return the address, by role, of a store with payments, one of which is contradictory."""
+    monkeypatch.setenv("KUSANYA_MODE", "live")
+    made = datetime.now(UTC) - timedelta(hours=1)
+    with Store.open(postgres_url) as store:
+        store.record(by_event("a", made))
+        store.record(polled("a", made, status="expired"))
+        store.record(polled(7, made))
+    with logins_of(postgres_url) as login:
+        yield login
+
+
+_COMMANDS = {
+    "find": (3, "find", "col_a"),
+    "show": (3, "show", "col_a"),
+    "health": (1, "health"),
+    "intents": (0, "intents"),
+    "audit": (0, "audit"),
+    "handover": (0, "handover", "--since", "00:00"),
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("command", _COMMANDS.values(), ids=list(_COMMANDS))
+def test_what_people_look_at_is_read_as_each_role(
+    logins: Callable[[str], str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    role: str,
+    command: tuple[int, str],
+) -> None:
+    code, *words = command
+    monkeypatch.setattr(sys, "argv", ["kusanya", *words, "--store", logins(role)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert ended.value.code == code
+    if words[0] == "health":
+        assert "contradiction" in said.out, "no all-clear for who only looks"
+    if (role, words[0]) == ("look", "show"):
+        assert "hidden from this login" in said.out
