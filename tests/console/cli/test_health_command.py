@@ -88,7 +88,7 @@ def test_the_rules_for_prometheus_hold_one_alert_for_each_rule(
     assert code == 0
     [group] = yaml.safe_load(said)["groups"]
     named = {one["alert"]: one for one in group["rules"]}
-    assert len(named) == len(group["rules"]) == len(RULES) + 3
+    assert len(named) == len(group["rules"]) == len(RULES) + 5
     for rule in RULES:
         [alert] = [one for one in named.values() if f'code="{rule.code}"' in one["expr"]]
         assert alert["annotations"] == {"summary": rule.condition, "runbook": rule.runbook}
