@@ -30,20 +30,13 @@ NOT_NAMED: dict[tuple[str, str], str] = {
     for fault, why in {
         "wrong sign": "the list shows the payment's amount, not by how much the books are wrong",
         "wrong amount": "the list shows the line's amount, not by how much it is wrong",
-        "operator fee too high": "the operator's fees are compared with nothing",
-        "clawback": "a settlement statement may hold no line below zero",
-        "settled for another month": "a line dated outside the period is left out",
-        "taken back at the bank": "a debit that names a payout is expected",
+        "taken back at the bank": "the break has the name of the line, not of the payout",
     }.items()
 }
 """What no close names today; each goes from here with what mends it."""
 NOT_GONE: dict[tuple[str, str], str] = {
-    (way, fault): why
-    for way in WAYS
-    for fault, why in {
-        "wrong sign": "booking the payment leaves the same break",
-        "settled for nobody": "a settlement statement may hold no line below zero",
-    }.items()
+    **{(way, "wrong sign"): "booking the payment leaves the same break" for way in WAYS},
+    ("by item", "operator fee too high"): "a fee beside a payment is not paid back by a line",
 }
 """What stays open today though it was put right."""
 
@@ -119,7 +112,6 @@ def test_nothing_is_called_wrong_but_what_is(runs: Runs, way: str) -> None:
         assert unfounded(close.items, close.known) == []
 
 
-@pytest.mark.xfail(strict=True, reason="a payout of the last day counts as missing at the bank")
 def test_months_without_a_fault_are_reconciled(tmp_path: Path, empty_store: Path) -> None:
     rng = Random(1)  # noqa: S311 - a repeatable choice
     made = world.chain(rng, months=2)
@@ -127,6 +119,20 @@ def test_months_without_a_fault_are_reconciled(tmp_path: Path, empty_store: Path
     for close in close_chain(made, tmp_path, tmp_path / "store.db"):
         assert close.known.certain == {}
         assert (close.result.verdict, close.result.sentence) == (ReportVerdict.RECONCILED, ANY)
+
+
+@pytest.mark.xfail(strict=True, reason="the next close takes it for cleared, and is reconciled")
+def test_a_payout_that_was_taken_back_stays_open_until_it_comes(
+    tmp_path: Path, empty_store: Path
+) -> None:
+    rng = Random(3)  # noqa: S311 - a repeatable choice
+    made = world.chain(rng, months=2)
+    planted = Planter(made, rng).plant("taken back at the bank", 0, is_put_right=False)
+    assert planted is not None
+    shutil.copy(empty_store, tmp_path / "store.db")
+    for close in close_chain(made, tmp_path, tmp_path / "store.db"):
+        assert close.known.certain == {planted.key: planted.amount}
+        assert close.result.verdict is ReportVerdict.BREAKS
 
 
 def wrong_in(seed: int, faults: Sequence[Draw], home: Path, store: Path) -> list[str]:
@@ -165,8 +171,10 @@ def drawn(seed: int) -> list[Draw]:
     return [(rng.choice(list(FAULTS)), rng.randrange(3), rng.random() < 0.7) for _ in range(count)]
 
 
-@pytest.mark.xfail(strict=True, reason="see what is not named and not gone above")
-@pytest.mark.scale(1, 25, 500)
+@pytest.mark.xfail(
+    strict=True, reason="payouts of the last day, and debits of clawbacks at the bank"
+)
+@pytest.mark.scale(2, 25, 500)
 def test_no_close_of_a_chain_says_more_or_less_than_is_true(
     tmp_path: Path, empty_store: Path, rounds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
