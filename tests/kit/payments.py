@@ -1,11 +1,14 @@
 """Facts about one collection as a poll or an event brings them, for tests that need a few."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from kusanya.clock import ManualClock
 from kusanya.state.observation import Observation, Source
+from kusanya.store import Store
 from kusanya.wire import Collection, Mode
 
 
@@ -32,6 +35,12 @@ def polled(key: object, created: datetime, **fields: Any) -> Observation:
         observed_in=collection.mode,
         collection=collection,
     )
+
+
+def watch(store: str | Path, mode: Mode = Mode.LIVE) -> None:
+    """Note in a store that a watcher ran beside it to the end of its year."""
+    with Store.open(store, clock=ManualClock(datetime(2026, 12, 31, tzinfo=UTC))) as opened:
+        opened.poll_leases.record_poll(mode, by="watch")
 
 
 def by_event(key: object, created: datetime, **fields: Any) -> Observation:

@@ -16,6 +16,7 @@ keyring where one is installed.
     signature_header = "Service-Signature"
     key_prefix = "svc"
     endpoints = ["shop", "billing"]       # names; their secrets stand in KUSANYA_SECRETS
+    expect = ["books", "operator:mpesa"]  # what kusanya reconcile must compare to be signed
 
     [profiles.main.roles]                 # of people who come through a proxy; beside a file alone
     asha = "act"
@@ -54,6 +55,7 @@ class ProfileSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     endpoints: tuple[str, ...] = ()
     dashboard_url: str | None = None
     payees: tuple[str, ...] = ()
+    expect: tuple[str, ...] = ()
     roles: dict[str, Role] = {}
 
 

@@ -48,6 +48,7 @@ def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) ->
         dashboard_url=_service(environ, "dashboard_url", section.dashboard_url),
         dashboard_token=_secret(find_secret("DASHBOARD_TOKEN", environ)),
         payees=section.payees,
+        expect=section.expect,
         roles=section.roles,
         secrets_from_files=api_key.is_from_file or signing.is_from_file,
     )

@@ -44,6 +44,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     dashboard_token: Secret | None
     payees: tuple[str, ...] = ()
     """Our names as customers' confirmation messages show them."""
+    expect: tuple[str, ...] = ()
+    """What `kusanya reconcile` must compare before anybody signs."""
     roles: Mapping[str, Role] = {}
     """What people may do who come through a proxy, beside a store in a file."""
     secrets_from_files: bool = False

@@ -10,9 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from kusanya.clock import ManualClock
 from kusanya.reconcile.analysis.report_pages import ReportPage
+from kusanya.reconcile.inputs import load
 from kusanya.reconcile.inputs.store.normalisation import normalise
 from kusanya.reconcile.pack import html_page
+from kusanya_console.cli.finance import reconcile
 
 Make = Callable[..., pd.DataFrame]
 Draw = Callable[[ReportPage], bytes | None]
@@ -20,6 +23,19 @@ Draw = Callable[[ReportPage], bytes | None]
 
 def at(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
+
+
+TODAY = datetime(2026, 12, 31, 9, tzinfo=UTC)
+"""The day of every run that names none: ages do not grow with the machine's clock."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def today() -> Iterator[None]:
+    """Let every run be one of the same day."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(load, "SystemClock", partial(ManualClock, TODAY))
+        patched.setattr(reconcile, "now", lambda: TODAY)
+        yield
 
 
 @pytest.fixture

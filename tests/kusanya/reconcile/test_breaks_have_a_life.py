@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.kit.payments import polled
+from tests.kit.payments import polled, watch
 
 from kusanya import reconcile
 from kusanya.errors import InputRefused
@@ -35,6 +35,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CloseResult]
             phone = f"25575412345{number}"
             opened.record(polled(number, NOON + timedelta(hours=number), phone=phone))
         opened.record(polled(9, NOON + timedelta(days=20), status="failed"))
+    watch(home / "store.db")
     return home, run(home, *BOOKS)
 
 

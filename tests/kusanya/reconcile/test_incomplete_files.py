@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kit.payments import polled
+from tests.kit.payments import polled, watch
 
 from kusanya import reconcile
 from kusanya.reconcile.analysis.report import CloseResult
@@ -41,6 +41,7 @@ def home(tmp_path: Path) -> Path:
             store.record(polled(number, at, phone=phone, channel="MPESA_TZ", currency="TZS"))
         # Known up to days later, so that nothing is merely on its way.
         store.record(polled(9, NOON + timedelta(days=20), status="failed", failure_code="x"))
+    watch(tmp_path / "store.db")
     return tmp_path
 
 

@@ -183,7 +183,7 @@ def test_an_export_that_does_not_say_what_has_no_answer_proves_no_books(tmp_path
 def test_what_was_looked_up_is_no_part_of_the_months_own_figures(source: str) -> None:
     plain = load.inputs(source, mode="live", period=NOVEMBER)
     assert plain.outside is None or plain.outside.empty
-    assert plain.judged_on == date(2026, 12, 5)
+    assert plain.judged_on == date(2026, 12, 31)
 
 
 def test_a_later_fact_does_not_exist_for_what_is_looked_up_as_of_an_earlier_position(

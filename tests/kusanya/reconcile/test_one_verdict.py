@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kit.payments import polled
+from tests.kit.payments import polled, watch
 
 from kusanya import reconcile
 from kusanya.reconcile.analysis import report
@@ -37,6 +37,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "store.db") as opened:
         for number in (1, 2, 3):
             opened.record(paid(number))
+        watch(tmp_path / "store.db")
         yield opened
 
 

@@ -9,7 +9,7 @@ from shutil import copy
 from typing import Any
 
 import pytest
-from tests.kit.payments import polled
+from tests.kit.payments import polled, watch
 
 from kusanya import notify
 from kusanya.errors import InputRefused, NotificationError
@@ -42,6 +42,7 @@ def kusanya(
     with Store.open(copy(empty_store, tmp_path / "shop.db")) as store:
         for number in range(1, 4):
             store.record(polled(number, NOON + timedelta(hours=number), completed_at=None))
+    watch(tmp_path / "shop.db")
     rows = "".join(
         f"R-{number},{amount},TZS,2026-03-05\n"
         for number, amount in ((1, 1000), (2, 1000), (3, 997))

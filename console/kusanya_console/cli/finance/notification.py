@@ -54,12 +54,33 @@ def _data(result: "CloseResult | None", mode: Mode, days: tuple[date, date]) -> 
         "run_id": None if result is None else result.run_id,
         "breaks": None if result is None else result.breaks,
         "by_code": {} if result is None else result.by_code,
+        "coverage": () if result is None else list(result.coverage),
+        "unproven": () if result is None else list(result.unproven),
+        "waiting": () if result is None else list(result.waiting),
         "findings": [
             {name: row[name] for name in ("finding", "currency", "rows", "amount")}
             for row in findings
             if row["rows"]
         ],
     }
+
+
+def news_of(result: "CloseResult") -> list[str]:
+    """Return what was compared, what is not proven, what waits and what came before, as lines."""
+    lines = [f"not proven: {said}" for said in result.unproven]
+    lines += [format_waiting(row) for row in result.waiting]
+    if result.previous is not None:
+        lines.append(f"open items carried from {result.previous}")
+    if result.gap is not None:
+        lines.append(f"no pack holds the days {result.gap}: close them too")
+    return lines
+
+
+def format_waiting(row: dict[str, Any]) -> str:
+    """Return what waits as a line: "waits: 2 paid, not booked yet, TZS 2,000, the oldest 1 day"."""
+    days = row["oldest_days"]
+    age = "" if days is None else f", the oldest {days} {'day' if days == 1 else 'days'}"
+    return f"waits: {row['rows']:,} {row['meaning']}, {row['currency']} {row['amount']:,}{age}"
 
 
 def _body(data: dict[str, Any]) -> str:
@@ -70,4 +91,7 @@ def _body(data: dict[str, Any]) -> str:
         + ("" if row["amount"] is None else f", {row['currency'] or ''} {row['amount']:,}")
         for row in data["findings"]
     ]
-    return "\n".join([*(lines or ["Nothing needs a person."]), f"Run {data['run_id']}"])
+    lines = lines or ["Nothing needs a person."]
+    lines += [f"Not proven: {said}" for said in data["unproven"]]
+    lines += [format_waiting(row) for row in data["waiting"]]
+    return "\n".join([*lines, f"Run {data['run_id']}"])

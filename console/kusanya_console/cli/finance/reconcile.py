@@ -8,7 +8,7 @@ import typer
 
 from kusanya.text import safe
 from kusanya.wire import Mode
-from kusanya_console.cli.finance.notification import UNSENT, Notification
+from kusanya_console.cli.finance.notification import UNSENT, Notification, news_of
 from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, day_of, now, profile_of
 from kusanya_console.cli.process.bulk_memory import memory_for_bulk
 from kusanya_console.cli.process.progress_line import progress_line
@@ -77,7 +77,23 @@ def reconcile(
         int | None, typer.Option(help="Journal position to stop at; now by default.")
     ] = None,
     previous: Annotated[
-        Path | None, typer.Option(help="An earlier pack, whose late changes this one carries.")
+        str | None,
+        typer.Option(
+            metavar="PACK|none",
+            help="The earlier pack whose open items this one carries; else the newest in --out "
+            "that ends before the period.",
+        ),
+    ] = None,
+    judged_on: Annotated[
+        str | None,
+        typer.Option(help="Day that ages are counted to, YYYY-MM-DD; today by default."),
+    ] = None,
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What must be compared to be signed: books, settlement, operator, bank, or "
+            "operator:mpesa; several with commas or repeated; else the profile's expect.",
+        ),
     ] = None,
     tolerance: Annotated[
         Path | None, typer.Option(help="TOML: tolerances; the single options below win over it.")
@@ -180,7 +196,10 @@ def reconcile(
                 mode=which.value,
                 cutoff=cutoff,
                 as_of=as_of,
-                previous=previous,
+                previous=_pack(previous),
+                carry=previous is None,
+                judged_on=_judged_on(judged_on, cutoff),
+                expect=expect or chosen.expect,
                 max_breaks=max_breaks,
                 accounts=_file(accounts),
                 tolerance=tolerated,
@@ -223,6 +242,23 @@ def _days(
     return found.first, found.last
 
 
+def _pack(text: str | None) -> Path | None:
+    return None if text is None or text == "none" else Path(text)
+
+
+def _judged_on(text: str | None, cutoff: str) -> date:
+    from kusanya.reconcile.frames import days
+
+    try:
+        today = days.business_day(now(), cutoff=days.cutoff(cutoff))
+    except ValueError as error:
+        raise Refused(str(error), code=USAGE) from None
+    day = today if text is None else day_of("--judged-on", text)
+    if day > today:
+        raise Refused(f"--judged-on is {day}, and that day is yet to come", code=USAGE)
+    return day
+
+
 def _print(result: "CloseResult", mode: Mode, days: tuple[date, date]) -> None:
     from kusanya.reconcile.matching.breaks import EVERY
 
@@ -239,6 +275,8 @@ def _print(result: "CloseResult", mode: Mode, days: tuple[date, date]) -> None:
         say(f"  {code:<24}{result.by_code[code]:>8,}  {rule.meaning}: {rule.action}")
     if result.receipts is not None:
         say(f"{result.receipts:,} receipts of the operator are new in the store")
+    for line in news_of(result):
+        say(safe(line, 600))
     say(f"run {result.run_id}, pack in {safe(str(result.folder), 600)}")
     say(f"read report.html there; {'sign pack.xlsx' if result.verdict.may_sign else 'do not sign'}")
 

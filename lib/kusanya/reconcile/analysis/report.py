@@ -12,9 +12,11 @@ import pyarrow as pa
 from kusanya.reconcile.analysis import (
     accounting,
     carried_legs,
+    coverage,
     fees,
     findings,
     open_items,
+    proof,
     report_pages,
     roll_forward,
 )
@@ -44,6 +46,8 @@ class ReportVerdict(StrEnum):
 
     RECONCILED = "reconciled"
     BREAKS = "breaks"
+    NOT_PROVEN = "not proven"
+    """Nothing is left to do as far as it was looked, and that was not far enough to sign."""
     NOT_CLOSED = "not closed"
     """Rows could not be read, or a file's own total is not that of its rows: everything else is
     shown, and nobody may sign."""
@@ -62,6 +66,8 @@ class ReportVerdict(StrEnum):
                 return ""
             case ReportVerdict.BREAKS:
                 return "Breaks are open: do not sign."
+            case ReportVerdict.NOT_PROVEN:
+                return "Not proven: do not sign."
             case ReportVerdict.NOT_CLOSED:
                 return "Not closed: do not sign."
             case ReportVerdict.FAILED:
@@ -91,6 +97,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of operators' and banks' statements that the next period needs."""
     payouts: pd.DataFrame
     """The lines of the settlement statement that the bank's open items are about."""
+    coverage: pd.DataFrame
+    """How much of the service's money each leg compared, as `COVERAGE`."""
+    unproven: tuple[str, ...] = ()
+    """What was not proven and must be, each with what to do."""
 
     def closed(self) -> Iterator[pa.Table]:
         """Yield one row per collection of the period: what a later run is compared with."""
@@ -127,17 +137,16 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     def verdict(self, *, max_breaks: int = 0) -> ReportVerdict:
         """Return not closed when an input is incomplete, reconciled when nothing is left to do.
 
-        Up to `max_breaks` breaks of books and statement are tolerated; any other finding is not.
+        Not proven is what leaves nothing to do and lacks evidence, as `unproven` says. Up to
+        `max_breaks` breaks of books and statement are tolerated; any other finding is not.
         """
         if self.inputs.rejected or self.inputs.differing or len(self.lost):
             return ReportVerdict.NOT_CLOSED
         within = self.breaks <= max_breaks
         left = findings.left(self.findings, within=within)
-        return (
-            ReportVerdict.RECONCILED
-            if self.matched is not None and left.empty
-            else ReportVerdict.BREAKS
-        )
+        if not left.empty:
+            return ReportVerdict.BREAKS
+        return ReportVerdict.NOT_PROVEN if self.unproven else ReportVerdict.RECONCILED
 
     def page(self, name: str) -> ReportPage:
         """Return a page by its name. Raises KeyError for none of that name."""
@@ -161,11 +170,14 @@ def report(
     priced = fees.priced(
         inputs.collections, period=inputs.period, tariff=agreed, tolerance=inputs.tolerance
     )
+    taken = coverage.taken(inputs)
+    covered = coverage.coverage(inputs, taken, **legs.by_name)
     left = _list_open(inputs, legs, priced, late, report_step)
     delta = columns.empty(DELTA) if late is None else late
     report_step("counting failures")
     rest = (
         *_pages_of_work(left),
+        ReportPage("coverage", "How much of the service's money was compared", covered),
         *_pages_of_legs(legs),
         *report_pages.of_fees(
             inputs, charged, priced, payouts=legs.payouts, operator=legs.operator
@@ -188,6 +200,8 @@ def report(
         lines=left.rolled.lines,
         movements=movements,
         payouts=payouts,
+        coverage=covered,
+        unproven=tuple(proof.unproven(inputs, taken, covered, **legs.by_name)),
     )
 
 
@@ -204,6 +218,16 @@ class _Legs(msgspec.Struct, frozen=True, kw_only=True):
         """Return the legs of which something was given."""
         every = (self.books, self.payouts, self.operator, self.bank)
         return tuple(leg for leg in every if leg is not None)
+
+    @property
+    def by_name(self) -> dict[str, Any]:
+        """Return the legs as `coverage` and `proof` call them."""
+        return {
+            "matched": self.books,
+            "settled": self.payouts,
+            "operator": self.operator,
+            "bank": self.bank,
+        }
 
 
 def _match(inputs: Inputs, progress: Progress | None) -> _Legs:
@@ -317,6 +341,16 @@ class CloseResult(msgspec.Struct, frozen=True, kw_only=True):
     """How many rows each break code has, of all legs."""
     findings: tuple[dict[str, Any], ...] = ()
     """Everything that needs a person, as `findings` lists it; empty for a failed run."""
+    coverage: tuple[dict[str, Any], ...] = ()
+    """How much of the service's money each leg compared, by channel and currency."""
+    unproven: tuple[str, ...] = ()
+    """What was not proven, each with what to do."""
+    waiting: tuple[dict[str, Any], ...] = ()
+    """What waits within grace, by leg, code and currency: rows, amount, age of the oldest."""
+    previous: str | None = None
+    """The earlier pack whose open items this one carries."""
+    gap: str | None = None
+    """The days between that pack's period and this one, which neither holds."""
     receipts: int | None = None
     """How many receipts are new in the store; None where none were to be kept."""
 
@@ -337,5 +371,10 @@ class CloseResult(msgspec.Struct, frozen=True, kw_only=True):
             "unexplained": self.unexplained,
             "by_code": self.by_code,
             "findings": list(self.findings),
+            "coverage": list(self.coverage),
+            "unproven": list(self.unproven),
+            "waiting": list(self.waiting),
+            "previous": self.previous,
+            "gap": self.gap,
             "receipts": self.receipts,
         }

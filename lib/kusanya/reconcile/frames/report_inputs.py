@@ -13,6 +13,8 @@ from kusanya.reconcile.frames.columns import COLLECTIONS, LEDGER, MOVEMENTS
 from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.frames.earlier_period import EarlierPeriod
 from kusanya.reconcile.frames.engine import Source
+from kusanya.reconcile.frames.expectation import Expected
+from kusanya.reconcile.frames.feed import Feed
 from kusanya.reconcile.frames.quality import Quality
 from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance
 from kusanya.store.records import BreakHistory
@@ -58,7 +60,11 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     as_of_at: datetime
     """When the fact at that position was observed."""
     judged_on: date
-    """The business day that ages are counted to."""
+    """The business day that ages are counted to: that of the run, unless somebody named another."""
+    feed: Feed | None = None
+    """What shows that the service was heard; None of sample data, which are whole."""
+    expect: tuple[Expected, ...] = ()
+    """What must have been compared before anybody signs."""
     quality: tuple[Quality, ...]
     carried: EarlierPeriod | None = None
     """What an earlier period left open."""

@@ -1,6 +1,7 @@
 """An earlier pack as a run reads it: what it closed, and what it left open."""
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,6 +71,26 @@ def read(folder: Path) -> EarlierPack:
     except (OSError, ValueError, KeyError, TypeError, FrameError) as error:
         raise InputRefused(f"{folder.resolve().name} is not the folder of a pack") from error
     return EarlierPack(manifest=manifest, closed=closed, carried=carried)
+
+
+def newest(out: Path, *, store_id: str, mode: str, entity: str, before: date) -> Path | None:
+    """Return the pack in `out` whose period ends last before a day, the newest of several.
+
+    Only packs of the same store, mode and entity count; None where there is none. A folder that is
+    no pack is passed over.
+    """
+    found = []
+    for path in sorted(out.glob(f"*/{MANIFEST}")):
+        try:
+            made_from = json.loads(path.read_text(encoding="utf-8"))["made_from"]
+            last, of = made_from["last"], (made_from["store_id"], made_from["mode"])
+            ours = (*of, made_from.get("entity", "")) == (store_id, mode, entity)
+            order = (last, made_from["judged_on"], made_from["as_of"], path.parent.name)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if ours and last < before.isoformat():
+            found.append((order, path.parent))
+    return max(found)[1] if found else None
 
 
 def items(folder: Path) -> pd.DataFrame:

@@ -6,7 +6,7 @@ booking meet when midnight or a weekend lies between them; every report says whi
 
 import os
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,10 +15,11 @@ import pandas as pd
 
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import ConfigurationError
-from kusanya.reconcile.frames import columns
+from kusanya.reconcile.frames import columns, expectation
 from kusanya.reconcile.frames.columns import CONTROL, LEDGER
 from kusanya.reconcile.frames.days import (
     Period,
+    business_day,
     cutoff,
     named_period,
     period,
@@ -27,12 +28,13 @@ from kusanya.reconcile.frames.earlier_period import EarlierPeriod
 from kusanya.reconcile.frames.engines import shared_databases
 from kusanya.reconcile.frames.on_disk import save_frame
 from kusanya.reconcile.frames.quality import Quality
-from kusanya.reconcile.frames.report_inputs import Inputs
+from kusanya.reconcile.frames.report_inputs import EXPORT, Inputs
 from kusanya.reconcile.frames.tolerance import PLAIN, Tolerance
 from kusanya.reconcile.inputs import mapped_files, months
 from kusanya.reconcile.inputs.sample import faults as sample_faults
 from kusanya.reconcile.inputs.sample import month as sample
 from kusanya.reconcile.inputs.store import exported, from_export, from_store
+from kusanya.store import Store
 from kusanya.wire import Mode
 
 STORE_VARIABLE: Final = "KUSANYA_STORE"
@@ -62,6 +64,8 @@ def inputs(
     evidence: bool = False,
     on_disk: bool = False,
     engine: str = "",
+    judged_on: date | None = None,
+    expect: Sequence[str] = (),
     clock: Clock | None = None,
     progress: Progress | None = None,
 ) -> Inputs:
@@ -81,8 +85,10 @@ def inputs(
     With `on_disk` the collections of a store and the lines of the books are Parquet of this
     process, queried where it lies: for months that memory should not hold.
     `engine` is the Spark Connect address of a cluster that sees the export's folder; DuckDB in this
-    process where empty. Raises ConfigurationError for a mode, period, position or engine that
-    cannot be read, InputRefused for a file, and StoreError when the store cannot be read.
+    process where empty. Ages are counted to `judged_on`, the day of `clock` where None; the sample
+    month has its own. `expect` names what must be compared, as `expectation.read` has it. Raises
+    ConfigurationError for a mode, period, position, engine or expected name that cannot be read,
+    InputRefused for a file, and StoreError when the store cannot be read.
     """
     url = store or os.environ.get(STORE_VARIABLE, "")
     chosen = _mode(mode or os.environ.get(MODE_VARIABLE, "") or (Mode.TEST if url else Mode.LIVE))
@@ -93,10 +99,12 @@ def inputs(
         raise ConfigurationError(
             "Spark reads an export: run kusanya store export, and name its folder as the store"
         )
+    expected = expectation.read(expect)
+    judged = judged_on or business_day(now, cutoff=turn)
     report_step = progress or (lambda _: None)
     if any((ledger, statement, operator, bank)):
         report_step("reading the books")
-    files_read: dict[str, Any] = {"carried": carried} | mapped_files.read(
+    files_read: dict[str, Any] = {"carried": carried, "expect": expected} | mapped_files.read(
         ledger=ledger,
         statement=statement,
         operator=operator,
@@ -108,7 +116,9 @@ def inputs(
     if on_disk and not engine and "ledger" in files_read:
         files_read["ledger"] = save_frame(LEDGER, files_read["ledger"])
     if not url:
-        return _with_files(_sample(chosen, wanted, turn, tolerance), files_read)
+        made = _sample(chosen, wanted, turn, tolerance)
+        own_day = made.judged_on if judged_on is None else judged_on
+        return msgspec.structs.replace(_with_files(made, files_read), judged_on=own_day)
     if Path(url).is_dir():
         if as_of is not None:
             raise ConfigurationError("an export knows no earlier position; name the store")
@@ -117,6 +127,7 @@ def inputs(
             chosen,
             wanted or months.exported_month(Path(url), mode=chosen, cutoff=turn, before=before),
             tolerance=tolerance,
+            judged_on=judged,
             files_read=files_read,
             engine=engine,
         )
@@ -128,6 +139,7 @@ def inputs(
         before=before,
         tolerance=tolerance,
         as_of=as_of,
+        judged_on=judged,
         files_read=files_read,
         evidence=evidence,
         is_on_disk=on_disk,
@@ -144,6 +156,17 @@ def of_mode(store: str, mode: str, *, period: str = NEWEST, cutoff: str = "00:00
     if isinstance(loaded.collections, pd.DataFrame):
         return loaded
     return msgspec.structs.replace(loaded, collections=exported.whole(loaded.collections))
+
+
+def store_id(store: str = "") -> str:
+    """Return which store `inputs` reads, as its packs name it. Raises StoreError."""
+    url = store or os.environ.get(STORE_VARIABLE, "")
+    if not url:
+        return sample.STORE_ID
+    if Path(url).is_dir():
+        return EXPORT
+    with Store.open(url, read_only=True) as opened:
+        return opened.store_id
 
 
 def _mode(text: str) -> Mode:

@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from kusanya.errors import ConfigurationError, InputRefused, KusanyaError
+from kusanya.reconcile.analysis import proof
 from kusanya.reconcile.analysis.report import (
     CloseResult,
     Report,
@@ -33,6 +34,7 @@ from kusanya.reconcile.frames.columns import (
     DType,
     Schema,
 )
+from kusanya.reconcile.frames.days import DAY
 from kusanya.reconcile.frames.engine import query
 from kusanya.reconcile.frames.engines import open_engine, shared_databases
 from kusanya.reconcile.frames.report_inputs import Inputs
@@ -76,6 +78,9 @@ def run(
     cutoff: str = "00:00",
     as_of: int | None = None,
     previous: Path | None = None,
+    carry: bool = False,
+    judged_on: date | None = None,
+    expect: Sequence[str] = (),
     max_breaks: int = 0,
     accounts: str = "",
     tolerance: Tolerance = PLAIN,
@@ -86,10 +91,13 @@ def run(
 ) -> CloseResult:
     """Reconcile a period and write its pack into a folder of its own under `out`.
 
-    `previous` is the folder of an earlier pack, whose late changes this one carries. `engine` is as
-    in `load.inputs`; the pack is the same whichever ran. `progress` is called with what is being
-    done. With `accounts`, an account map, the pack holds journal entries too. Rows that cannot be
-    read are listed in the pack, and its verdict is then not closed.
+    `previous` is the folder of an earlier pack, whose open items and late changes this one
+    carries; where it is None, `carry` takes the newest pack of `out` of the same store, mode and
+    entity that ends before the period. `judged_on` is the day that ages are counted to, today's
+    where None, and `expect` what must be compared; both as in `load.inputs`, as is `engine`; the
+    pack is the same whichever ran. `progress` is called with what is being done. With `accounts`,
+    an account map, the pack holds journal entries too. Rows that cannot be read are listed in the
+    pack, and its verdict is then not closed.
     Nothing is written when a file as a whole or the store cannot be read: the result is failed and
     says why. Raises ConfigurationError for what the caller got wrong: a mode, cutoff or position,
     or a period that ends before it begins.
@@ -102,6 +110,10 @@ def run(
     if last < first:
         raise ConfigurationError(f"the period ends on {last}, before it begins on {first}")
     try:
+        if previous is None and carry:
+            previous = earlier_pack.newest(
+                out, store_id=load.store_id(store), mode=mode, entity=entity, before=first
+            )
         made = prepare(
             store,
             mode=mode,
@@ -115,6 +127,8 @@ def run(
             tariff=tariff,
             previous="" if previous is None else str(previous),
             as_of=as_of,
+            judged_on=judged_on,
+            expect=expect,
             accounts=accounts,
             tolerance=tolerance,
             engine=engine,
@@ -130,7 +144,18 @@ def run(
     except KusanyaError as error:
         return CloseResult(verdict=ReportVerdict.FAILED, sentence=str(error))
     else:
-        return msgspec.structs.replace(result, receipts=kept)
+        came_before = None if previous is None else previous.name
+        return msgspec.structs.replace(
+            result, receipts=kept, previous=came_before, gap=_gap(made.report.inputs)
+        )
+
+
+def _gap(inputs: Inputs) -> str | None:
+    """Return the days that lie between what was carried and the period; None for none."""
+    if inputs.carried is None:
+        return None
+    begins, ends = inputs.carried.period.last + DAY, inputs.period.first - DAY
+    return None if ends < begins else f"{begins} to {ends}"
 
 
 class ClosePackage(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,6 +184,8 @@ def prepare(
     tariff: str = "",
     previous: str = "",
     as_of: int | None = None,
+    judged_on: date | None = None,
+    expect: Sequence[str] = (),
     accounts: str = "",
     tolerance: Tolerance = PLAIN,
     engine: str = "",
@@ -185,6 +212,8 @@ def prepare(
         tariff=tariff,
         tolerance=tolerance,
         as_of=as_of,
+        judged_on=judged_on,
+        expect=expect,
         carried=None if earlier is None else earlier.carried,
         evidence=True,
         on_disk=True,
@@ -269,7 +298,8 @@ def pack(
     left alone. Raises PackRefused when it cannot be written or differs from what is there.
     """
     identity = {**summary.identity(made.inputs, files or {}), "max_breaks": max_breaks}
-    identity["entity"] = entity
+    # A watcher's note is no fact of the journal: what it leaves unproven is part of the identity.
+    identity |= {"entity": entity, "unproven": list(made.unproven)}
     before = None if accounts is None else journal_entries.earlier_close(out, identity)
     if before is not None:
         identity[journal_entries.AFTER] = before[0]
@@ -304,6 +334,9 @@ def pack(
         unexplained=made.unexplained,
         by_code=summary.by_code(made),
         findings=tuple(_plain(row) for row in made.findings.to_dict("records")),
+        coverage=tuple(_plain(row) for row in made.coverage.to_dict("records")),
+        unproven=made.unproven,
+        waiting=tuple(proof.waiting(made.items)),
     )
 
 

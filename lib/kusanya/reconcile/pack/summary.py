@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 import pandas as pd
 
-from kusanya.reconcile.analysis import findings
+from kusanya.reconcile.analysis import coverage, findings
 from kusanya.reconcile.analysis.report import Report, ReportVerdict
 from kusanya.reconcile.frames import columns, quality
 from kusanya.reconcile.frames.days import Period, format_cutoff
@@ -21,7 +21,7 @@ from kusanya.reconcile.inputs.sample.month import STORE_ID as SAMPLE
 from kusanya.reconcile.matching import break_life
 from kusanya.text import safe
 
-FORMAT: Final = 9
+FORMAT: Final = 10
 """Of the pack; it is in the run id, because another layout is other bytes."""
 _RUN_ID_HEX: Final = 16
 Summary = list[tuple[str, Any]]
@@ -45,6 +45,7 @@ def identity(inputs: Inputs, files: dict[str, str | None]) -> dict[str, Any]:
         "store_id": inputs.store_id,
         "as_of": inputs.as_of,
         "judged_on": inputs.judged_on.isoformat(),
+        "expect": [each.name for each in inputs.expect],
         "inputs": {load.source: load.sha256 for load in inputs.quality if load.sha256},
         "layouts": {
             load.source: load.layout_sha256 for load in inputs.quality if load.layout_sha256
@@ -70,6 +71,8 @@ def first_sheet(
     facts: list[tuple[str, Any]] = [
         ("verdict", verdict.value),
         ("what it means", sentence(made, verdict)),
+        *(("not proven", said) for said in made.unproven),
+        *(("compared, of what succeeded", said) for said in [_covered(made)] if said),
         *_findings(made),
         ("business days", str(inputs.period)),
         ("money counts by", "business day of completion; fees and failures by day of creation"),
@@ -148,23 +151,30 @@ def sentence(made: Report, verdict: ReportVerdict) -> str:
     why = list(_not_closed(made))
     if why:
         return f"Not closed: {'; '.join(why)}."
-    if made.matched is None:
-        return "Nothing is proven: no ledger was given."
     if made.unexplained or made.disagrees:
         return "The bridge does not close: rows were lost or counted twice; do not sign."
     left = findings.left(made.findings, within=True)
-    if made.matched.ageing.empty and not made.breaks and left.empty:
+    if verdict is ReportVerdict.NOT_PROVEN:
+        return f"Not proven: {'; '.join(made.unproven)}."
+    if made.matched is not None and made.matched.ageing.empty and not made.breaks and left.empty:
         return "Nothing to reconcile: the period has no collection and no line of the books."
     given = _accepted(made)
     if verdict is ReportVerdict.RECONCILED and not made.breaks:
         agree = "The books agree with the service, and the bridge closes to zero."
+        agree += f" Compared, of {_covered(made)}."
         but = f"The bridge closes to zero, and nothing is left to do but for {given}."
         return but if given else agree
     within = ", within the limit" if verdict is ReportVerdict.RECONCILED else ""
     parts = [f"{made.breaks:,} break(s)"] if made.breaks else []
     parts += [f"{row.rows:,} {row.finding}" for row in columns.records(left)]
     also = f"; {given}" if given else ""
-    return f"The bridge closes to zero; {', '.join(parts)} need a person{within}{also}."
+    lacks = f" Not proven: {'; '.join(made.unproven)}." if made.unproven else ""
+    return f"The bridge closes to zero; {', '.join(parts)} need a person{within}{also}.{lacks}"
+
+
+def _covered(made: Report) -> str:
+    """Return how much of what succeeded each leg compared; of nothing it is no money."""
+    return coverage.in_words(made.coverage) or "no payment"
 
 
 def _accepted(made: Report) -> str:

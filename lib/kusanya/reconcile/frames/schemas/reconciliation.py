@@ -39,6 +39,22 @@ BALANCES: Final = Schema(
 """One row per bridge and currency: balance + breaks + carried = adjusted = counted + difference.
 `carried` is every adjustment that is no break: time between the sides, fees, payouts."""
 
+COVERAGE: Final = Schema(
+    "coverage",
+    {
+        "leg": T,
+        "channel": T,
+        "currency": T,
+        "rows": W,
+        "amount": W,
+        "rows_met": W,
+        "amount_met": W,
+        "percent": W,
+    },
+)
+"""One row per leg, channel and currency: what succeeded at the service, and how much of it was met
+by something given. The bank's amounts are net, and it counts no payments."""
+
 PROVIDERS: Final = Schema(
     "providers",
     {

@@ -1,16 +1,17 @@
 """What a report needs of the folder that `kusanya store export` wrote."""
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import CONTROL, INTENTS, KEYS
 from kusanya.reconcile.frames.days import Period
+from kusanya.reconcile.frames.feed import Feed
 from kusanya.reconcile.frames.quality import Quality
 from kusanya.reconcile.frames.report_inputs import EXPORT, Inputs
 from kusanya.reconcile.frames.tolerance import Tolerance
 from kusanya.reconcile.inputs.store import elsewhere, exported
-from kusanya.reconcile.inputs.store.from_store import judged_on
 from kusanya.wire import Mode
 
 
@@ -20,6 +21,7 @@ def inputs(
     span: Period,
     *,
     tolerance: Tolerance,
+    judged_on: date,
     files_read: dict[str, Any],
     engine: str,
 ) -> Inputs:
@@ -55,6 +57,7 @@ def inputs(
         store_id=EXPORT,
         as_of=reached.seq,
         as_of_at=at,
-        judged_on=judged_on(at, span, tolerance),
+        judged_on=judged_on,
+        feed=Feed(last_fact_at=reached.at, is_export=True),
         **{**files_read, "quality": (loaded, *files_read["quality"])},
     )

@@ -10,8 +10,9 @@ import pandas as pd
 from kusanya.errors import ConfigurationError
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import KEYS
-from kusanya.reconcile.frames.days import DAY, Period, business_day
+from kusanya.reconcile.frames.days import Period
 from kusanya.reconcile.frames.engine import Source
+from kusanya.reconcile.frames.feed import Feed
 from kusanya.reconcile.frames.quality import Quality
 from kusanya.reconcile.frames.report_inputs import Inputs
 from kusanya.reconcile.frames.tolerance import Tolerance
@@ -36,6 +37,7 @@ def inputs(
     before: datetime | None,
     tolerance: Tolerance,
     as_of: int | None,
+    judged_on: date,
     files_read: dict[str, Any],
     evidence: bool,
     is_on_disk: bool,
@@ -63,6 +65,7 @@ def inputs(
             if "movements" in files_read:
                 files_read["receipts"] = moment.receipts()
             named, more = moment.elsewhere(collections, files_read)
+            feed = moment.feed(opened)
             rollups = found.rollups(mode, since=span.begins, until=span.ends, as_of=moment.upto)
         report_step("comparing with the store's own totals")
         outside = elsewhere.new(normalise(named, key=opened.store_id, cutoff=cutoff), collections)
@@ -81,18 +84,11 @@ def inputs(
             store_id=opened.store_id,
             as_of=moment.upto,
             as_of_at=at,
-            judged_on=judged_on(at, span, tolerance),
+            judged_on=judged_on,
+            feed=feed,
             histories=opened.breaks.histories(mode, as_of=moment.upto),
             **{**files_read, "quality": (loaded, *files_read["quality"])},
         )
-
-
-def judged_on(at: datetime, span: Period, tolerance: Tolerance) -> date:
-    """Return the day that ages are counted to: no later than the days that were read.
-
-    What lies beyond them is not missing.
-    """
-    return min(business_day(at, cutoff=span.cutoff), span.last + tolerance.widen_days * DAY)
 
 
 def _position(found: Any, as_of: int | None) -> int:
@@ -145,6 +141,16 @@ class _Moment(msgspec.Struct, frozen=True, kw_only=True):
         raw = self.found.collections(self.mode, fees_apart=evidence, **asked)
         frame = normalise(columns.from_arrow(raw), key=self.key, cutoff=self.span.cutoff)
         return frame, len(frame)
+
+    def feed(self, opened: Store) -> Feed:
+        """Return what shows that the service was heard."""
+        heard = self.found.heard_at(self.mode, as_of=self.upto)
+        watchers = opened.poll_leases.pollers(self.mode)
+        return Feed(
+            first_fact_at=None if heard is None else heard[0],
+            last_fact_at=None if heard is None else heard[1],
+            watched_at=watchers[0].polled_at if watchers else None,
+        )
 
     def other_mode(self) -> pd.DataFrame:
         """Return the keys of the other mode's collections of these days."""

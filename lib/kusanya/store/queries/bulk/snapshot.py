@@ -47,7 +47,7 @@ from kusanya.store.tables.schema import (
     observation,
     receipt,
 )
-from kusanya.store.tables.values import to_us
+from kusanya.store.tables.values import from_us, to_us
 from kusanya.store.writer.projection import project_facts
 from kusanya.wire import Mode, Status
 
@@ -221,6 +221,18 @@ class BulkSnapshot:
             it.mode == mode.value, it.status == won, _around(since, until), first
         )
         return sorted(set(self._connection.execute(query).scalars()))
+
+    def heard_at(self, mode: Mode, *, as_of: int) -> tuple[datetime, datetime] | None:
+        """Return when the first and the last fact of the service was observed; None for none.
+
+        What people write into the store says nothing of the service, and does not count.
+        """
+        it = observation.c
+        mine = select(it.observed_at).where(it.mode == mode.value, it.seq <= as_of)
+        # Along the journal from its ends: an aggregate would read all of it.
+        first = self._connection.execute(mine.order_by(it.seq).limit(1)).scalar()
+        last = self._connection.execute(mine.order_by(it.seq.desc()).limit(1)).scalar()
+        return None if first is None or last is None else (from_us(first), from_us(last))
 
     def receipts(self, mode: Mode, *, as_of: int) -> pa.Table:
         """Return collection_id and receipt of the operator's known receipts, the oldest first."""
