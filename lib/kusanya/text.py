@@ -26,6 +26,11 @@ _BLANK: Final = frozenset(
 )
 """Letters, marks and symbols that draw nothing: joiners, fillers, variation selectors, blanks."""
 _PLAIN: Final = re.compile(r"[ -~]*")
+_UNSEEN: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]+"
+)
+_BLANKS: Final = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]")
 _COMBINING_KEPT: Final = 2
 """More marks than this on one letter draw over the neighbouring lines."""
 DEFAULT_LIMIT: Final = 256
@@ -60,6 +65,15 @@ def safe(text: str, limit: int = DEFAULT_LIMIT) -> str:
     if length > limit or len(text) > limit:
         return f"{result[: max(limit - 1, 0)]}…"
     return result
+
+
+def plain(text: str) -> str:
+    """Return `text` without characters that draw nothing, and with every blank as the usual one.
+
+    For what a person copied from elsewhere and a program compares: two texts that look alike are
+    alike. What is seen of it stays as it is; tabs and ends of lines stay too.
+    """
+    return text if text.isascii() else _BLANKS.sub(" ", _UNSEEN.sub("", text))
 
 
 def shorten(text: str, limit: int) -> str:

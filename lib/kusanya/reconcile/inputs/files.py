@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import pandas as pd
 
-from kusanya.channels import channel_code
 from kusanya.errors import InputRefused
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import LEDGER, STATEMENT, DType
@@ -101,7 +100,7 @@ def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Q
             "batch_id": reader.text("batch_id"),
             "collection_id": named,
             "business_day": days_of(at, form, days_only=True, cutoff=timedelta(0)),
-            "channel": reader.words("channel").map(channel_code, na_action="ignore"),
+            "channel": reader.words("channel"),
             "currency": (currency := reader.currency(written)),
             "gross": gross,
             "fee": fee,

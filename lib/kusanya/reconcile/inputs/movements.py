@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import pandas as pd
 
-from kusanya.channels import channel_code
 from kusanya.privacy import mask_phone, mask_text
 from kusanya.reconcile.frames import columns
 from kusanya.reconcile.frames.columns import MOVEMENTS, DType
@@ -69,7 +68,7 @@ def _table(
             "input": safe(path.name),
             "line_no": reader.index,
             "leg": leg,
-            "channel": reader.words("channel").map(channel_code, na_action="ignore"),
+            "channel": reader.words("channel"),
             "currency": currency,
             "at": at,
             "business_day": days_of(at, form, days_only=days_only, cutoff=cutoff),

@@ -25,6 +25,7 @@ from kusanya.reconcile.inputs.bank.entries import (
 )
 from kusanya.reconcile.inputs.mapping import EAT_NAME
 from kusanya.reconcile.inputs.tables.sheet import CELL_MAX
+from kusanya.text import plain
 
 _START: Final = 4_096
 _DEPTH_MAX: Final = 40
@@ -92,7 +93,7 @@ class _Reader:
         tag = _tag(element)
         parent = _tag(self._open[-1]) if self._open else ""
         if tag == "Ccy" and parent == "Acct":
-            self._currency = (element.text or "").strip() or None
+            self._currency = plain(element.text or "").strip() or None
         elif tag == "Bal" and parent == "Stmt":
             self._ends[_text(element, "Tp/CdOrPrtry/Cd")] = _signed(element)
         elif tag == "Ntry" and parent == "Stmt":
@@ -136,8 +137,9 @@ def _find(element: Any, path: str) -> Any:
 def _text(element: Any, *paths: str) -> str:
     for path in paths:
         found = _find(element, path)
-        if found is not None and (found.text or "").strip():
-            return str(found.text).strip()
+        said = plain((found.text or "") if found is not None else "").strip()
+        if said:
+            return said
     return ""
 
 
@@ -149,7 +151,7 @@ def _signed(element: Any) -> int | None:
 
 def _entry(row: int, element: Any, currency: str | None) -> BankEntry:
     sum_ = _find(element, "Amt")
-    own = (sum_.get("Ccy") if sum_ is not None else None) or currency
+    own = (plain(sum_.get("Ccy") or "").strip() if sum_ is not None else "") or currency
     amount = _signed(element)
     at, day = _moment(element)
     wrong = None
@@ -163,7 +165,7 @@ def _entry(row: int, element: Any, currency: str | None) -> BankEntry:
         wrong = ("the entry names no currency", "Ccy")
     details = "NtryDtls/TxDtls"
     words = (
-        *(part.text or "" for part in element.iterfind(".//{*}Ustrd")),
+        *(plain(part.text or "") for part in element.iterfind(".//{*}Ustrd")),
         _text(element, "AddtlNtryInf"),
     )
     return BankEntry(

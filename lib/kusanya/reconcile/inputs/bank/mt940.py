@@ -21,6 +21,7 @@ from kusanya.reconcile.inputs.bank.entries import (
     running,
     whole,
 )
+from kusanya.text import plain
 
 _TAG: Final = re.compile(r":(\d{2}[A-Z]?):")
 _BALANCE: Final = re.compile(r"([CD])\d{6}([A-Z]{3})([\d,.]{1,20})")
@@ -45,7 +46,7 @@ def read(name: str, data: bytes) -> Entries:
     check_size(name, data)
     # Its complaints quote what they could not read.
     logging.getLogger("mt940").disabled = True
-    text = data.decode("utf-8-sig", errors="replace")
+    text = plain(data.decode("utf-8-sig", errors="replace"))
     entries: list[BankEntry] = []
     balances: list[int | None] = []
     notes: list[str] = []

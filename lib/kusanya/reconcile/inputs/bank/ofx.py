@@ -20,6 +20,7 @@ from kusanya.reconcile.inputs.bank.entries import (
     cut,
     whole,
 )
+from kusanya.text import plain
 
 OFX_MAX: Final = 50_000_000
 """Largest file, in bytes."""
@@ -102,7 +103,7 @@ def _expect(name: str, fits: bool) -> None:  # noqa: FBT001 - private
 
 def _elements(name: str, data: bytes) -> Iterator[tuple[str, str]]:
     """Yield every tag in upper case, that of an end with its slash, and the text behind it."""
-    for piece in _plain(name, _decoded(data)).split("<")[1:]:
+    for piece in _bare(name, plain(_decoded(data))).split("<")[1:]:
         tag, _, text = piece.partition(">")
         if tag.startswith("!"):
             raise InputRefused(f"{name} has a document type or an entity; no statement has")
@@ -119,7 +120,7 @@ def _decoded(data: bytes) -> str:
         return data.decode("cp1252", errors="replace")
 
 
-def _plain(name: str, text: str) -> str:
+def _bare(name: str, text: str) -> str:
     """Return a text without comments, and with the marks of literal text escaped."""
     if "<!" not in text:
         return text

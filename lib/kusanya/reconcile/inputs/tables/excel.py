@@ -18,7 +18,7 @@ from kusanya.errors import InputRefused
 from kusanya.reconcile.inputs.mapping import Layout
 from kusanya.reconcile.inputs.tables import headers, zip_limits
 from kusanya.reconcile.inputs.tables.sheet import CELL_MAX, HEADER_ROWS, Fits, Grid, Rows
-from kusanya.text import safe
+from kusanya.text import plain, safe
 
 XLS_MAX: Final = 100_000_000
 """Largest XLS, in bytes: it is kept whole."""
@@ -121,7 +121,7 @@ def _cell(value: Any) -> _Cell:
         return str(value), "text"
     if isinstance(value, float) and value.is_integer():
         return str(int(value)), "number"
-    return str(value), "number" if isinstance(value, int | float) else "text"
+    return plain(str(value)), "number" if isinstance(value, int | float) else "text"
 
 
 def _grid(name: str, layout: Layout, fits: Fits | None, sheets: _Sheets) -> Grid:

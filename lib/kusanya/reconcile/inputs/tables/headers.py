@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from kusanya.reconcile.inputs.tables.sheet import HEADER_ROWS, Fits
+from kusanya.text import plain
 
 _SPACES: Final = re.compile(r"[\s_]+")
 
@@ -50,7 +51,7 @@ _SIDES: Final = frozenset({"debit", "debit amount", "credit", "credit amount"})
 
 def key(text: str | None) -> str:
     """Return a header as it is compared."""
-    return _SPACES.sub(" ", (text or "").casefold()).strip(" .:*\ufeff")
+    return _SPACES.sub(" ", plain(text or "").casefold()).strip(" .:*")
 
 
 def names_of(column: str, *, books: bool = False) -> tuple[str, ...]:

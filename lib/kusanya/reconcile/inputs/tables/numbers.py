@@ -26,6 +26,8 @@ _CURRENCIES: Final = {
     "shs": None,
 }
 """Words beside an amount; "Sh" alone is a shilling of any country."""
+_SHILLINGS: Final = "/="
+"""How a price tag of Tanzania ends; as the word of a column of currencies it is TZS."""
 _SPACES: Final = " \u00a0\u202f\u2009'"
 _WRITTEN: Final = re.compile(
     rf"""
@@ -42,6 +44,14 @@ _LONGEST: Final = 200
 """Longest cell that is read as a number, in characters."""
 _COMMA: Final = re.compile(r"\d{1,3}(?:,\d{3})+\.\d{1,2}|\d{1,3}(?:,\d{3}){2,}")
 _DOT: Final = re.compile(r"\d{1,3}(?:\.\d{3})+,\d{1,2}|\d{1,3}(?:\.\d{3}){2,}")
+
+
+def currency_of(word: str) -> str:
+    """Return the code of a currency by any name that people write; else the word itself."""
+    said = word.replace(" ", "").casefold()
+    if said == _SHILLINGS:
+        return "TZS"
+    return _CURRENCIES.get(said.removesuffix(_SHILLINGS).strip("."), None) or word
 
 
 class Numbers(msgspec.Struct, frozen=True):

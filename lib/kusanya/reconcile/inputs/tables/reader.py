@@ -5,10 +5,12 @@ Reasons never quote a value: it may be a person's.
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 import pandas as pd
 
+from kusanya.channels import channel_code
 from kusanya.errors import InputRefused
 from kusanya.reconcile.frames.columns import DType
 from kusanya.reconcile.inputs.mapping import Layout, Needs
@@ -23,6 +25,11 @@ _ISO: Final = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?(?:Z|[
 _DATES: Final = ("booked_at", "at", "business_day")
 _AMOUNTS: Final = ("amount", "money_in", "money_out", "net")
 _MONEY: Final = (*_AMOUNTS, "gross", "fee", "balance")
+_USUAL: Final[dict[str, Callable[[str], str]]] = {
+    "channel": channel_code,
+    "currency": numbers.currency_of,
+}
+"""What gives the code behind the names that people write, where no mapping says it."""
 _TIMES: Final = ("%H", "%I", "%T", "%X", "%c", "%s")
 _LONG: Final = "more cells than the header has: they may stand under the wrong column"
 
@@ -59,6 +66,14 @@ def _stripped(text: Any) -> Any:
     bare = text if bare.equals(text) else bare
     empty = bare == ""
     return bare.mask(empty) if empty.any() else bare
+
+
+def _each(text: Any, usual: Callable[[str], str]) -> Any:
+    """Return a column of few words with each replaced; itself where none is."""
+    codes = {word: usual(word) for word in text.dropna().unique()}
+    if all(word == code for word, code in codes.items()):
+        return text
+    return text.map(codes, na_action="ignore").astype(DType.TEXT.pandas)
 
 
 def _said(name: str) -> str:
@@ -149,7 +164,8 @@ class SheetReader(RowAccount):
         text = self.text(name)
         words = self.layout.values.get(name)  # noqa: PD011 - a mapping, no frame
         if not words:
-            return text
+            usual = _USUAL.get(name)
+            return text if usual is None else _each(text, usual)
         mapped = text.map(words).astype(DType.TEXT.pandas)
         unnamed = text.notna() & mapped.isna()
         self.reject(unnamed, f"{name} is none of those that the mapping names", name)

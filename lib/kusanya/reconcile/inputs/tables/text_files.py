@@ -15,6 +15,7 @@ from kusanya.errors import InputRefused
 from kusanya.reconcile.inputs.mapping import Layout
 from kusanya.reconcile.inputs.tables import headers
 from kusanya.reconcile.inputs.tables.sheet import CELL_MAX, HEADER_ROWS, Fits, Grid, Rows
+from kusanya.text import plain
 
 _UTF8: Final = frozenset({"utf-8-sig", "utf-8"})
 DELIMITERS: Final = (",", ";", "\t", "|")
@@ -32,7 +33,7 @@ class Text(NamedTuple):
 
 
 def decode(name: str, data: bytes, layout: Layout) -> Text:
-    """Return the text of a file as UTF-8 without a byte order mark.
+    """Return the text of a file as UTF-8, without a byte order mark and what else draws nothing.
 
     Without a word of the mapping: the byte order mark, else UTF-8, else Windows-1252. Raises
     InputRefused where that does not fit.
@@ -40,10 +41,10 @@ def decode(name: str, data: bytes, layout: Layout) -> Text:
     encoding = layout.encoding or _guess(data)
     try:
         if encoding.lower() in _UTF8:
-            data.decode("utf-8")
-            return Text(name, data.removeprefix(codecs.BOM_UTF8), encoding)
-        text = data.decode(encoding).removeprefix("\ufeff")
-        return Text(name, text.encode("utf-8"), encoding)
+            if data.isascii():
+                return Text(name, data, encoding)
+            return Text(name, plain(data.decode("utf-8")).encode("utf-8"), encoding)
+        return Text(name, plain(data.decode(encoding)).encode("utf-8"), encoding)
     except (UnicodeError, LookupError):
         if layout.encoding is not None:
             raise InputRefused(
@@ -56,7 +57,7 @@ def decode(name: str, data: bytes, layout: Layout) -> Text:
             f"{name} is not utf-8 and not cp1252; name its encoding in the mapping"
         ) from None
     note = 'read as Windows text (encoding = "cp1252"), because it is not UTF-8'
-    return Text(name, text.encode("utf-8"), "cp1252", (note,))
+    return Text(name, plain(text).encode("utf-8"), "cp1252", (note,))
 
 
 def _guess(data: bytes) -> str:
