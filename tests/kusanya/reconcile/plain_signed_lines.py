@@ -47,10 +47,10 @@ def cancelling(books: list[Row], by_id: dict[str, Row]) -> list[tuple[int, int]]
                     break
 
     back = [b for b in booked if b["kind"] == "reversal"]
-    pair(back, [b for b in booked if b["kind"] != "reversal"])
+    pair([b for b in back if b["amount"] > 0], [b for b in back if b["amount"] < 0])
     used = {row for found in pairs for row in found}
     rest = [b for b in back if b["row_no"] not in used]
-    pair([b for b in rest if b["amount"] > 0], rest)
+    pair(rest, [b for b in booked if b["kind"] != "reversal"])
     return pairs
 
 

@@ -239,10 +239,15 @@ CASES: dict[str, Case] = {
         [line("X", -7), line("Y", 7, "reversal", 6)],
         {1: "reversal_alone", 2: "reversal_alone"},
     ),
-    "a reversal that cancels a line is not cancelled once more": (
-        [],
+    "a reversal that is taken back cancels nothing": (
+        [paid("X", 7)],
         [line("X", 7), line("X", -7, day=6), line("X", 7, "reversal", 7)],
-        {1: "reversed_pair", 2: "reversed_pair", 3: "reversal_alone"},
+        {1: "matched", 2: "reversed_pair", 3: "reversed_pair"},
+    ),
+    "a wrong sign that is taken back and booked anew": (
+        [paid("X", 7)],
+        [line("X", -7), line("X", 7, "reversal", 6), line("X", 7)],
+        {1: "reversed_pair", 2: "reversed_pair", 3: "matched"},
     ),
     "a line of another period and its reversal": (
         [],

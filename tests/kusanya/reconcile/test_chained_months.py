@@ -28,14 +28,11 @@ NOT_NAMED: dict[tuple[str, str], str] = {
     (way, fault): why
     for way in WAYS
     for fault, why in {
-        "wrong sign": "the list shows the payment's amount, not by how much the books are wrong",
-        "wrong amount": "the list shows the line's amount, not by how much it is wrong",
         "taken back at the bank": "the break has the name of the line, not of the payout",
     }.items()
 }
 """What no close names today; each goes from here with what mends it."""
 NOT_GONE: dict[tuple[str, str], str] = {
-    **{(way, "wrong sign"): "booking the payment leaves the same break" for way in WAYS},
     ("by item", "operator fee too high"): "a fee beside a payment is not paid back by a line",
 }
 """What stays open today though it was put right."""

@@ -123,6 +123,7 @@ def of_books(rows: pd.DataFrame, *, finding: str) -> Iterator[Item]:
             "row_no": None if pd.isna(row.row_no) or row.row_no < 0 else row.row_no,
             "currency": first_of(row.currency_ledger, row.currency_service),
             "amount": first_of(row.amount_ledger, row.amount_service),
+            "balance": row.bridge_effect,
             "figures": break_life.figures(getattr(row, name) for name in _BOOKS_MONEY),
             "day": first_of(row.business_day, row.booked_day),
         }

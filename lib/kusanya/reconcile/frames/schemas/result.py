@@ -100,8 +100,8 @@ ITEMS: Final = Schema(
 `finding` is the kind of `FINDINGS` that counts it, missing where none does. `subject` is the name
 that the id follows from: a receipt, a payout, a collection, or day and amount of a line without a
 name; missing for books and settlement. `balance` is what the provider owes, signed, of a payout,
-and what the line of an operator or a bank has more than the other side; `carried_from` names the
-earlier period that left it open."""
+and what the line of the books, an operator or a bank has more than the other side; `carried_from`
+names the earlier period that left it open."""
 
 CARRIED: Final = Schema(
     "carried",

@@ -65,19 +65,45 @@ FROM ledger AS l
 LEFT JOIN named AS n ON n.row_no = l.row_no
 WHERE l.kind <> 'payment';
 
--- A reversal cancels the earliest line of its reference and of the opposite amount: neither of them
--- is booked any more, and what is booked anew stands for the payment. A reversal without a reference
--- cancels a line without one.
-CREATE TEMP TABLE cancels_a_line AS
+-- A reversal that another one takes back cancels nothing: the line that it was about stands.
+CREATE TEMP TABLE taken_back AS
 WITH reversals AS (
     SELECT
-        *,
+        row_no,
         coalesce(spelling, '') AS named_as,
+        currency,
+        amount,
         row_number() OVER (
             PARTITION BY spelling, currency, amount ORDER BY booked_at, row_no
         ) AS place
     FROM signed_lines
     WHERE kind = 'reversal' AND booked
+)
+
+SELECT r.row_no AS reversal, l.row_no
+FROM reversals AS r
+INNER JOIN reversals AS l
+    ON l.named_as = r.named_as
+    AND l.currency = r.currency
+    AND l.amount = -r.amount
+    AND l.place = r.place
+WHERE r.amount > 0;
+
+-- A reversal cancels the earliest line of its reference and of the opposite amount: neither of them
+-- is booked any more, and what is booked anew stands for the payment. A reversal without a reference
+-- cancels a line without one.
+CREATE TEMP TABLE cancelled AS
+WITH reversals AS (
+    SELECT
+        l.*,
+        coalesce(l.spelling, '') AS named_as,
+        row_number() OVER (
+            PARTITION BY l.spelling, l.currency, l.amount ORDER BY l.booked_at, l.row_no
+        ) AS place
+    FROM signed_lines AS l
+    ANTI JOIN taken_back AS t ON t.reversal = l.row_no
+    ANTI JOIN taken_back AS t ON t.row_no = l.row_no
+    WHERE l.kind = 'reversal' AND l.booked
 ),
 
 lines AS (
@@ -105,31 +131,9 @@ INNER JOIN ranked AS l
     ON l.named_as = r.named_as
     AND l.currency = r.currency
     AND l.amount = -r.amount
-    AND l.place = r.place;
-
--- A reversal that cancels no line may be cancelled by another one.
-CREATE TEMP TABLE cancelled AS
-WITH left_reversals AS (
-    SELECT
-        l.row_no, coalesce(l.spelling, '') AS named_as, l.currency, l.amount,
-        row_number() OVER (
-            PARTITION BY l.spelling, l.currency, l.amount ORDER BY l.booked_at, l.row_no
-        ) AS place
-    FROM signed_lines AS l
-    ANTI JOIN cancels_a_line AS c ON c.reversal = l.row_no
-    WHERE l.kind = 'reversal' AND l.booked
-)
-
-SELECT reversal, row_no FROM cancels_a_line
-UNION ALL
-SELECT r.row_no AS reversal, l.row_no
-FROM left_reversals AS r
-INNER JOIN left_reversals AS l
-    ON l.named_as = r.named_as
-    AND l.currency = r.currency
-    AND l.amount = -r.amount
     AND l.place = r.place
-WHERE r.amount > 0;
+UNION ALL
+SELECT reversal, row_no FROM taken_back;
 
 -- What no payment is looked for.
 CREATE TEMP TABLE apart_lines AS
