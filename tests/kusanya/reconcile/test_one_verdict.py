@@ -8,11 +8,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from tests.kit.payments import polled, watch
 
 from kusanya import reconcile
-from kusanya.reconcile.analysis import report
+from kusanya.reconcile.analysis import findings, report
 from kusanya.reconcile.analysis.report import CloseResult, ReportVerdict
 from kusanya.reconcile.frames.tolerance import Tolerance
 from kusanya.reconcile.inputs import load
@@ -179,3 +180,11 @@ def test_only_a_run_that_ends_with_zero_is_one_to_sign(verdict: ReportVerdict) -
     ended = CloseResult(verdict=verdict, sentence="")
     assert (ended.exit_code == 0) == verdict.may_sign == ended.to_dict()["may_sign"]
     assert verdict.banner.endswith("do not sign.") != verdict.may_sign
+
+
+@pytest.mark.parametrize(
+    ("currency", "amount", "says"),
+    [("TZS", 1_000, "TZS 1,000"), (None, 1_000, "1,000"), (pd.NA, 7, "7"), ("TZS", pd.NA, "")],
+)
+def test_a_sum_without_a_currency_is_a_number(currency: Any, amount: Any, says: str) -> None:
+    assert findings.money(currency, amount) == says

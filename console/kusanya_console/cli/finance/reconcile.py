@@ -282,8 +282,10 @@ def _print(result: "CloseResult", mode: Mode, days: tuple[date, date]) -> None:
 
 
 def _format_finding(row: dict[str, Any]) -> str:
-    money = "" if row["amount"] is None else f", {row['currency']} {row['amount']:,}"
-    return f"{row['rows']:,} {row['finding']}{money}"
+    from kusanya.reconcile.analysis.findings import money
+
+    said = f"{row['rows']:,} {row['finding']}", money(row["currency"], row["amount"])
+    return ", ".join(filter(None, said))
 
 
 def _file(path: Path | None) -> str:

@@ -104,6 +104,13 @@ def findings(
     )
 
 
+def money(currency: Any, amount: Any) -> str:
+    """Return a sum for people, "TZS 1,000"; without a known currency the number, '' for none."""
+    if amount is None or pd.isna(amount):
+        return ""
+    return f"{amount:,}" if currency is None or pd.isna(currency) else f"{currency} {amount:,}"
+
+
 def left(found: pd.DataFrame, *, within: bool = False) -> pd.DataFrame:
     """Return the findings that are not nil; `within` leaves out what the limit of breaks covers."""
     some: pd.DataFrame = found[

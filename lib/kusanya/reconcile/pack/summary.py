@@ -182,7 +182,7 @@ def _accepted(made: Report) -> str:
     rows = made.findings[made.findings["finding"] == findings.ACCEPTED]
     if rows.empty:
         return ""
-    money = " and ".join(f"{row.currency} {row.amount:,}" for row in columns.records(rows))
+    money = " and ".join(findings.money(row.currency, row.amount) for row in columns.records(rows))
     count, note = int(rows["rows"].sum()), rows["note"].iloc[0]
     return f"{count:,} accepted {safe(note, 120)}, worth {money}"
 
@@ -210,7 +210,8 @@ def _unread(inputs: Inputs) -> str:
     source, first = rejected[0]
     column = f', column "{first.column}"' if first.column else ""
     sums = columns.records(quality.unread_lines(*inputs.quality))
-    known = [f"{line.currency} {line.amount:,}" for line in sums if not pd.isna(line.amount)]
+    known = [findings.money(line.currency, line.amount) for line in sums]
+    known = [text for text in known if text]
     money = f", worth {' and '.join(known)} where it could be read" if known else ""
     more = f", and {len(rejected) - 1:,} more on the page unread" if len(rejected) > 1 else ""
     return (
