@@ -194,7 +194,10 @@ def _again(inputs: Inputs, was: list[Item], rows: list[Item]) -> dict[str, Item 
     numbered = list(open_items.numbered(inputs, filter(_still, rows)))
     by_id = {row["break_id"]: row for row in numbered}
     by_name = {name: row for row in numbered for name in _row_names(row)}
-    agreeing = {name for row in rows if not _still(row) for name in _row_names(row)}
+    # A line that nothing meets is expected money out or in by itself: it agrees with nothing, and
+    # clears no break of its own, as where a payout that was taken back is not known any more.
+    met = [row for row in rows if not _still(row) and row["break_code"] not in _LEFT_ALONE]
+    agreeing = {name for row in met for name in _row_names(row)}
     found: dict[str, Item | None] = {}
     for item in was:
         name = item["subject"]
