@@ -32,7 +32,10 @@ def found(collections: pd.DataFrame, *lines: dict[str, Any], **terms: Any) -> di
         collections, movements_of(*lines), period=MARCH, tolerance=Tolerance(**terms)
     )
     assert match.unexplained == 0
-    return {int(row.line_no): row for row in columns.records(match.rows)}
+    numbers = sorted(match.rows["line_no"].dropna().astype(int))
+    assert numbers == list(range(1, len(lines) + 1))
+    alone = match.rows["line_no"].isna()
+    return {int(row.line_no): row for row in columns.records(match.rows[~alone])}
 
 
 def codes(rows: dict[int, Any]) -> list[str]:
@@ -183,3 +186,12 @@ def test_two_months_files_of_one_name_keep_the_order_of_their_balances(
         carried = moved[moved["business_day"] < pd.Timestamp(MARCH.first)]
         whole = period("2026-02-01..2026-03-31")
         assert operator.match(collections_of(), moved, period=whole).beside_balances == 0
+
+
+def test_a_fee_line_that_two_files_hold_is_charged_once(collections_of: Make) -> None:
+    again = fee(1, 18, input="z.csv")
+    assert codes(found(collections_of({}), paid(1), fee(1, 18), again)) == [
+        "agrees",
+        "fee",
+        "line_again",
+    ]

@@ -177,3 +177,10 @@ def test_a_line_for_what_an_earlier_period_left_open_is_of_that_period(
     )
     assert set(matched.rows["break_code"]) == {"settled", f"settlement_{code}"}
     assert matched.unexplained == 0
+
+
+def test_money_back_from_a_batch_of_two_days_is_of_neither(collections_of: Make) -> None:
+    collections = earned(collections_of, "2026-03-05", "2026-03-06")
+    lines = [line(n, f"2026-03-0{n + 4}", 1_000, batch_id="B1") for n in (1, 2)]
+    lines.append(line(3, "2026-03-09", -1_000, batch_id="B1"))
+    assert found(collections, lines) == {"settled": 2_000, "taken_back": -1_000}
