@@ -196,7 +196,8 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Months]:
             loaded = load.inputs(
                 str(home / "s.db"), mode="live", period=period, ledger=str(path), carried=carried
             )
-            return report(msgspec.structs.replace(loaded, ledger=given))
+            judged_on = loaded.period.last
+            return report(msgspec.structs.replace(loaded, ledger=given, judged_on=judged_on))
 
         october = close_month("2026-10", BOOKS)
         folder = close.pack(october, out=home).folder
@@ -351,7 +352,9 @@ def payouts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Report, R
 
         def close_month(period: str, lines: list[Any], carried: Any = None) -> Report:
             loaded = load.inputs(str(home / "s.db"), mode="live", period=period, carried=carried)
-            return report(msgspec.structs.replace(loaded, statement=statement(lines)))
+            given = statement(lines)
+            judged_on = loaded.period.last
+            return report(msgspec.structs.replace(loaded, statement=given, judged_on=judged_on))
 
         lines = [
             (code[11:], day, net, 28 if code == "settlement_fee_mismatch" else 18)
