@@ -274,7 +274,7 @@ def test_a_cell_that_the_workbook_does_not_take_is_refused() -> None:
         ("＝x", "'＝x"),
         ("\r=1", "'␍=1"),
         ("\n@x", "'⏎@x"),
-        ("\u00a0=1", "'\u00a0=1"),
+        ("\u00a0=1", "'⟨00A0⟩=1"),
         ("=cmd|'/C calc'!A0", "'=cmd|'/C calc'!A0"),
         # A spreadsheet that reads a comma as the decimal mark ends the cell at the semicolon.
         ("a;=cmd|'/C calc'!A0", "a;'=cmd|'/C calc'!A0"),
