@@ -293,3 +293,13 @@ def test_a_statement_without_a_closing_balance_proves_nothing_and_says_so(write:
     assert frame["balance"].isna().all()
     assert quality.total is None
     assert ["no closing balance" in one.reason for one in quality.remarks] == [True]
+    assert "no closing balance" in quality.unproven
+    assert movements.read(write("x", MT940), leg="bank")[1].unproven == ""
+
+
+def test_a_statement_that_only_begins_proves_nothing_also_before_another_one(write: Write) -> None:
+    begun = "".join(line + "\n" for line in MT940.splitlines() if not line.startswith(":6"))
+    opening = next(line for line in MT940.splitlines() if line.startswith(":60F:"))
+    cut = f"{begun}{opening}\n"
+    for text in (cut, f"{cut}-\n{MT940}"):
+        assert "no closing balance" in movements.read(write("x", text), leg="bank")[1].unproven

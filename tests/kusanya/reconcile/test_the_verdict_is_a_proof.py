@@ -269,6 +269,20 @@ def test_the_verdict_says_how_much_of_the_money_each_leg_compared(close: Close) 
 
 
 @pytest.mark.usefixtures("two_channels")
+def test_a_bank_with_nothing_to_compare_and_a_statement_without_its_end_are_not_proven(
+    close: Close, tmp_path: Path
+) -> None:
+    (tmp_path / "bank.sta").write_text(
+        ":20:1\n:25:1\n:28C:1\n:60F:C260301TZS0,\n:61:2603050305C9000,NTRFNONREF\n", "utf-8"
+    )
+    code, said = close("--period", "last-month", "--bank", "bank.sta")
+    assert (code, said["verdict"], said["may_sign"]) == (1, "not proven", False)
+    ends, compared = sorted(said["unproven"])
+    assert "bank.sta: a statement has no closing balance" in ends
+    assert "no payout is known" in compared
+
+
+@pytest.mark.usefixtures("two_channels")
 @pytest.mark.parametrize("expected", ["settlement", "operator:mpesa", "operator:MIXX", "bank"])
 @pytest.mark.parametrize("by_profile", [False, True])
 def test_what_is_expected_and_missing_is_not_proven(

@@ -33,6 +33,7 @@ def unproven(
         yield "no ledger was given"
     elif _is_nothing_read(inputs):
         yield "nothing was read: the store and the books are empty; see whether they are the right"
+    yield from _of_files(inputs, bank)
     for each in inputs.expect:
         is_given = coverage.is_leg_given(
             each.leg, matched=matched, settled=settled, operator=operator, bank=bank
@@ -52,6 +53,18 @@ def unproven(
                     f"{one.open_rows:,} payment(s) of {channel}, {currency} {one.open_amount:,}, "
                     "are not final: run kusanya catch-up, and close again"
                 )
+
+
+def _of_files(inputs: Inputs, bank: BankMatch | None) -> Iterator[str]:
+    """Yield what a file that was given does not prove."""
+    for load in inputs.quality:
+        if load.unproven:
+            yield f"{load.source}: {load.unproven}"
+    if bank is not None and len(bank.rows) and not bank.has_compared:
+        yield (
+            "no payout is known that the bank's statements could be compared with: give the "
+            "settlement statement, or the operators' with their payouts"
+        )
 
 
 def waiting(items: pd.DataFrame) -> list[dict[str, Any]]:

@@ -60,6 +60,8 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
     """Of what the mapping says of the file, where one was given."""
     total: FileTotal | None = None
     """What the file states of itself; None where it states nothing."""
+    unproven: str = ""
+    """Why the file may lack rows though its format says its own end; empty where it does."""
 
     @property
     def leg(self) -> str:

@@ -55,6 +55,8 @@ class Entries(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     moved: tuple[int | None, ...] = ()
     """By how much the balances of each statement moved; None where it does not say both."""
+    unproven: str = ""
+    """Why entries may be missing; empty where the file says its own end."""
 
     def finish(
         self, name: str, digest: str, *, leg: str, cutoff: timedelta
@@ -74,10 +76,13 @@ class Entries(msgspec.Struct, frozen=True, kw_only=True):
             remarks=tuple(self._remarks()),
             sha256=digest,
             total=self._total(good),
+            unproven=self.unproven,
         )
 
     def _remarks(self) -> Iterator[Remark]:
-        said = self.notes if self.entries else (*self.notes, "there is no entry in it")
+        said = [*self.notes, *filter(None, [self.unproven])]
+        if not self.entries:
+            said.append("there is no entry in it")
         for note in said:
             yield Remark(row=None, verdict="warned", reason=note)
         for entry in self.entries:

@@ -29,7 +29,8 @@ _START: Final = 4_096
 _CHARGES: Final = frozenset({"CHG", "COM"})
 _RETURNED: Final = frozenset({"RTI"})
 _NOT_CLOSED: Final = (
-    "a statement has no closing balance: that all its entries are here is not proven"
+    "a statement has no closing balance: that all its entries are here is not proven; "
+    "ask the bank for the whole file"
 )
 _LINE_MAX: Final = 2_000
 _TEXT_MAX: Final = 500
@@ -52,11 +53,13 @@ def read(name: str, data: bytes) -> Entries:
     notes: list[str] = []
     ends: list[int | None] = []
     currency, opening, begun = None, None, 0
+    is_open, unproven = False, ""
     fields = list(_fields(text))
     for place, (line, tag, value) in enumerate(fields):
         if tag in {"60F", "60M"}:
+            unproven = _NOT_CLOSED if is_open else unproven
             currency, opening = _balance(value)
-            begun = len(entries)
+            begun, is_open = len(entries), True
         elif tag == "61":
             more = fields[place + 1][2] if fields[place + 1 : place + 2] else ""
             has_more = bool(fields[place + 1 : place + 2]) and fields[place + 1][1] == "86"
@@ -68,13 +71,18 @@ def read(name: str, data: bytes) -> Entries:
                 notes.append(f"the entries before line {line} do not lead to its closing balance")
             balances.extend(found)
             ends.append(moved(opening, closing))
-            begun = len(entries)
-    if len(balances) < len(entries):
-        notes.append(_NOT_CLOSED)
+            begun, is_open = len(entries), False
+    if is_open:
+        unproven = _NOT_CLOSED
+    if unproven:
         ends.append(None)
     balances.extend([None] * (len(entries) - len(balances)))
     return Entries(
-        entries=tuple(entries), balances=tuple(balances), notes=tuple(notes), moved=tuple(ends)
+        entries=tuple(entries),
+        balances=tuple(balances),
+        notes=tuple(notes),
+        moved=tuple(ends),
+        unproven=unproven,
     )
 
 
