@@ -214,13 +214,14 @@ def test_a_rotated_secret_signs_beside_the_old_one_for_a_day(
     service: PaymentService, order: Order
 ) -> None:
     [listed] = endpoints(service)
+    before = service.signing_secret
     rotated = service.dashboard("POST", f"endpoints/{listed['id']}/rotate-secret")
-    assert rotated["secret"] != service.signing_secret
+    assert rotated["secret"] != before
     service.create(order)
     service.advance(20)
     both = service.deliveries[0]
     assert both.headers["service-signature"].count("v1=") == 2
-    for secret in (service.signing_secret, rotated["secret"]):
+    for secret in (before, rotated["secret"]):
         verify(both.body, both.headers["service-signature"], secret, tolerance=None)
     service.advance(2 * 24 * 3600)
     service.create(order)

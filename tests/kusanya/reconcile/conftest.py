@@ -29,9 +29,9 @@ TODAY = datetime(2026, 12, 31, 9, tzinfo=UTC)
 """The day of every run that names none: ages do not grow with the machine's clock."""
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def today() -> Iterator[None]:
-    """Let every run be one of the same day."""
+    """Let every run be one of the same day; of a module: other folders live in the machine's."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(load, "SystemClock", partial(ManualClock, TODAY))
         patched.setattr(reconcile, "now", lambda: TODAY)

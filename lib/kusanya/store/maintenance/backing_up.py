@@ -155,7 +155,7 @@ def _dump(address: URL, path: Path) -> None:
         )
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-            raise StoreUnavailable(f"{words[0]} failed: {redact(said) or done.returncode}")
+            raise StoreUnavailable(f"{words[0]} ended with {done.returncode}: {redact(said)}")
 
 
 def as_variables(address: URL) -> dict[str, str]:

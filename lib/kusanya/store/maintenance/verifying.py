@@ -39,7 +39,7 @@ def verify_backup(
     name ends in `_scratch`: everything in it is dropped before and afterwards. Returns what the
     check found. Raises StoreUnavailable where it cannot be put back at all.
     """
-    with only_store_errors(f"read {backup}"), backup.open("rb") as file:
+    with only_store_errors(f"open the backup {backup}"), backup.open("rb") as file:
         is_dump = file.read(len(_DUMP)) == _DUMP
     if not is_dump:
         with TemporaryDirectory(prefix="kusanya-verify-") as folder:
