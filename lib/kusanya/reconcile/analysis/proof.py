@@ -60,7 +60,9 @@ def _of_files(inputs: Inputs, bank: BankMatch | None) -> Iterator[str]:
     for load in inputs.quality:
         if load.unproven:
             yield f"{load.source}: {load.unproven}"
-    if bank is not None and len(bank.rows) and not bank.has_compared:
+    # What only clears items of an earlier period is compared with those.
+    left_open = inputs.carried is not None and (inputs.carried.items["leg"] == "bank").any()
+    if bank is not None and len(bank.rows) and not (bank.has_compared or left_open):
         yield (
             "no payout is known that the bank's statements could be compared with: give the "
             "settlement statement, or the operators' with their payouts"
