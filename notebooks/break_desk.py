@@ -13,11 +13,11 @@ import pandas as pd
 from itables.widget import ITable
 
 from kusanya.errors import KusanyaError
-from kusanya.reconcile.frames import columns
-from kusanya.reconcile.inputs.load import STORE_VARIABLE
-from kusanya.reconcile.pack import decisions
 from kusanya.store import Store
 from kusanya.text import safe
+from kusanya_books import columns
+from kusanya_books.pack import decisions
+from kusanya_books.read.load import STORE_VARIABLE
 
 ROWS: Final = 500
 SHOWN: Final = (

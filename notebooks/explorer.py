@@ -17,13 +17,13 @@ import ipywidgets as widgets  # type: ignore[import-untyped] # it ships no types
 import pandas as pd
 from itables.widget import ITable
 
-from kusanya.business_day import EAT
+from kusanya.domain.business_day import EAT
 from kusanya.errors import KusanyaError
-from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.report_inputs import Inputs
-from kusanya.reconcile.inputs.load import MODE_VARIABLE
-from kusanya.reconcile.pack.tables import to_csv
 from kusanya.text import safe
+from kusanya_books import columns
+from kusanya_books.pack.tables import to_csv
+from kusanya_books.read.load import MODE_VARIABLE
+from kusanya_books.request.report_inputs import Inputs
 
 ROWS: Final = 500
 """Rows in the table; the summary says how many there are in all."""

@@ -10,8 +10,8 @@ import ipywidgets as widgets  # type: ignore[import-untyped] # it ships no types
 
 from kusanya.errors import KusanyaError
 from kusanya.lookup import messages
-from kusanya.reconcile.inputs.load import STORE_VARIABLE
 from kusanya.text import safe
+from kusanya_books.read.load import STORE_VARIABLE
 
 
 class Story(Protocol):

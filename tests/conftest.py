@@ -60,7 +60,7 @@ def _write_into_memory() -> None:
 
 _TESTS: Final = Path(__file__).parent
 _LONG: Final = (
-    *("simulation", "proofs", "notebooks", "packaging", "kusanya/reconcile", "kusanya/intents"),
+    *("simulation", "proofs", "notebooks", "packaging", "kusanya_books", "kusanya/intents"),
     *("kusanya/store", "kusanya/alarms", "console/test_demo"),
 )
 """Where a file of few tests takes long: these are handed out first, so that at the end no process

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya.webhooks import signature
 from kusanya_service.dashboard import web
 

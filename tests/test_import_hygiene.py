@@ -19,16 +19,16 @@ LIBRARY = (
     "kusanya.receiver",
     "kusanya.intents",
     "kusanya.watch",
-    "kusanya.catch_up",
+    "kusanya.watch.catch_up",
     "kusanya.lookup",
     "kusanya.health.report",
     "kusanya.alarms.rules",
     "kusanya.alarms.anomalous_collections",
-    "kusanya.notify",
+    "kusanya.alarms.notify",
     "kusanya.filters",
     "kusanya.wording",
     "kusanya.profiles",
-    "kusanya.service_clock",
+    "kusanya_console.sandbox.service_clock",
     "kusanya.webhooks",
     "kusanya.webhooks.forensics",
 )
@@ -86,7 +86,8 @@ from kusanya.store import Store
 from kusanya_console.commands import SCREENS
 from kusanya.wire import Mode
 from kusanya_console.cli import command_line
-from kusanya_console.cli.console import command as console, service as console_service
+from kusanya_console.cli.console import command as console
+from kusanya_console.sandbox.commands import attached as console_service
 from kusanya_console.cli.process import terminal
 from kusanya_console.application.app import ConsoleApp
 
@@ -124,6 +125,6 @@ def test_the_names_for_outsiders_are_where_the_design_promises_them() -> None:
         "import kusanya, kusanya_service.testing\n"
         "kusanya.Client, kusanya.AsyncClient, kusanya.Store.open, kusanya.receiver.app\n"
         "kusanya.webhooks.verify, kusanya.webhooks.sign, kusanya.webhooks.SignatureError\n"
-        "kusanya.state.fold, kusanya.reconcile, kusanya_service.testing.payment_service\n"
+        "kusanya.state.fold, kusanya_books, kusanya_service.testing.payment_service\n"
     )
     assert "kusanya" in loaded_by(promised)

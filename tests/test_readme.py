@@ -165,8 +165,8 @@ def test_the_example_of_a_configuration_is_one(tmp_path: Path) -> None:
 
 
 def test_every_file_of_settings_on_the_notebooks_page_is_read(tmp_path: Path) -> None:
-    from kusanya.reconcile.inputs import mapping, tariff_file, tolerance_file
-    from kusanya.reconcile.pack import account_map
+    from kusanya_books.pack import account_map
+    from kusanya_books.read import mapping, tariff_file, tolerance_file
 
     readers = {
         "[ledger]": mapping.read_mapping,
@@ -183,7 +183,7 @@ def test_every_file_of_settings_on_the_notebooks_page_is_read(tmp_path: Path) ->
 
 
 def test_the_files_of_settings_on_the_consoles_page_are_read(tmp_path: Path) -> None:
-    from kusanya.roles import Role
+    from kusanya.domain.roles import Role
     from kusanya_service.simulation.faults import FaultKind, load_scenario
 
     roles, faults = examples("console/README.md", "toml")

@@ -14,8 +14,8 @@ import msgspec
 
 from kusanya.alarms import inputs
 from kusanya.alarms.inputs import AlarmInputs, AlarmReader
-from kusanya.business_day import day_start
 from kusanya.clock import Clock
+from kusanya.domain.business_day import day_start
 from kusanya.health.report import Health
 from kusanya.store import Store
 from kusanya.store.records import (

@@ -8,24 +8,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import kusanya_books as reconcile
     from kusanya import (
-        assumptions,
-        business_day,
-        catch_up,
         client,
         clock,
         errors,
         filters,
         health,
         intents,
-        limits,
         lookup,
         privacy,
         profiles,
         receiver,
-        reconcile,
-        secret,
-        service_clock,
         state,
         store,
         telemetry,
@@ -36,7 +30,11 @@ if TYPE_CHECKING:
         wording,
     )
     from kusanya.client import AsyncClient, Client
+    from kusanya.domain import assumptions, business_day, limits
+    from kusanya.privacy import secret
     from kusanya.store import Store
+    from kusanya.watch import catch_up
+    from kusanya_console.sandbox import service_clock
 
 __all__ = [
     "AsyncClient",

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 from msgspec.structs import fields as struct_fields
 
+from kusanya.domain.limits import INTEGER_MAX
 from kusanya.errors import WireError
-from kusanya.limits import INTEGER_MAX
 from kusanya.privacy import mask_phone, mask_text
 
 

@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from kusanya.business_day import EAT
-from kusanya.failure_codes import FAILURE_CODES
+from kusanya.domain.business_day import EAT
+from kusanya.domain.failure_codes import FAILURE_CODES
 from kusanya.wire import Status
 
 

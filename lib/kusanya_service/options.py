@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from kusanya.assumptions import KEY_PREFIX, SIGNATURE_HEADER
 from kusanya.clock import Clock
+from kusanya.domain.assumptions import KEY_PREFIX, SIGNATURE_HEADER
 from kusanya_service.delivery.address_policy import SocketAddress, parse_numeric
 from kusanya_service.delivery.resolver import Resolve
 from kusanya_service.errors import BadOption

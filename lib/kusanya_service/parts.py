@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya_service.asgi import App
 from kusanya_service.dashboard.app import make_dashboard
 from kusanya_service.dashboard.controls import ClockRoutes, FaultRoutes

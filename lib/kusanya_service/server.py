@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 import uvicorn
 
-from kusanya.http_limits import AddressRefused, Server
-from kusanya.http_limits import PortTaken as Taken
-from kusanya.http_limits import listen as bind
+from kusanya.platform.http_limits import AddressRefused, Server
+from kusanya.platform.http_limits import PortTaken as Taken
+from kusanya.platform.http_limits import listen as bind
 from kusanya_service.errors import PortTaken
 from kusanya_service.http.auth import Credentials
 from kusanya_service.http.protocol import service_protocol

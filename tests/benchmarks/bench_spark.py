@@ -27,9 +27,9 @@ import reconcile_months
 from harness import Row
 from spark_server import spark_server
 
-from kusanya.reconcile.frames.days import period
-from kusanya.reconcile.frames.engine import Dataset
-from kusanya.reconcile.matching import ledger
+from kusanya_books.engine.engine import Dataset
+from kusanya_books.match import ledger
+from kusanya_books.request.days import period
 
 ROWS: Final = 1_000_000
 ROUNDS: Final = 2

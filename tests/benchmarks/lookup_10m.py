@@ -31,7 +31,7 @@ from big_store import END, facts, fill, order_of, receipt_of, submit
 from sqlalchemy import event as listening
 from sqlalchemy import select
 
-from kusanya.business_day import day_start
+from kusanya.domain.business_day import day_start
 from kusanya.health.report import health
 from kusanya.lookup import find, load_timeline
 from kusanya.store import Store

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-_FAILURES: Final = "kusanya.reconcile.analysis.failures"
+_FAILURES: Final = "kusanya_books.judge.failures"
 
 
 def decode(folder: Path) -> dict[str, Any]:
@@ -107,10 +107,10 @@ def naive(folder: Path) -> dict[str, Any]:
 
 def ours(folder: Path) -> dict[str, Any]:
     """Answer the same questions through the public functions, from the same files."""
-    from kusanya.reconcile.analysis import failures, fees
-    from kusanya.reconcile.frames.days import period
-    from kusanya.reconcile.frames.engine import Dataset
-    from kusanya.reconcile.matching import ledger
+    from kusanya_books.engine.engine import Dataset
+    from kusanya_books.judge import failures, fees
+    from kusanya_books.match import ledger
+    from kusanya_books.request.days import period
 
     march = period("2026-03")
     service = Dataset((folder / "collections.parquet",))
@@ -132,8 +132,8 @@ def ours(folder: Path) -> dict[str, Any]:
 
 def daily(folder: Path) -> dict[str, Any]:
     """Go from a store to everything that the daily report shows, without books."""
-    from kusanya.reconcile.analysis import failures, fees, report
-    from kusanya.reconcile.inputs import load
+    from kusanya_books.judge import failures, fees, report
+    from kusanya_books.read import load
 
     day = load.inputs(str(folder / "store.db"), mode="live", period="2026-03")
     summary = fees.daily(day.collections, period=day.period)
@@ -149,9 +149,9 @@ SIDES: Final = {
     "naive": (naive, ("pandas",)),
     "ours": (
         ours,
-        ("kusanya.reconcile.matching.ledger", "kusanya.reconcile.analysis.fees", _FAILURES),
+        ("kusanya_books.match.ledger", "kusanya_books.judge.fees", _FAILURES),
     ),
-    "daily": (daily, ("kusanya.reconcile.analysis.report", "kusanya.reconcile.inputs.load")),
+    "daily": (daily, ("kusanya_books.judge.report", "kusanya_books.read.load")),
 }
 
 

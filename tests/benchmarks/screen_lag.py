@@ -18,8 +18,8 @@ from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.actions.messages import FeedAdvanced
 from kusanya_console.application.app import ConsoleApp
-from kusanya_console.demo.folder import DemoFolder
-from kusanya_console.demo.stage import Stage
+from kusanya_console.sandbox.demo.folder import DemoFolder
+from kusanya_console.sandbox.demo.stage import Stage
 
 
 async def watch(store: Store, seconds: float) -> list[timedelta]:

@@ -7,8 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
-from kusanya.secret import Secret
-from kusanya_console.dashboard.client import DashboardClient
+from kusanya.privacy.secret import Secret
+from kusanya_console.sandbox.dashboard.client import DashboardClient
 
 USUAL: dict[str, Any] = {
     "clock": {"now": "2026-03-04T12:24:07Z", "kind": "virtual", "speed": None, "origin": None},

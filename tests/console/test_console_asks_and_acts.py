@@ -14,7 +14,7 @@ from kusanya.client.effects import Failure
 from kusanya.client.observations import answer_observation
 from kusanya.client.requests import CreateRequest
 from kusanya.clock import ManualClock
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya.store import Store
 from kusanya.store.records import DeliveryFilter, IntentState, Verdict
 from kusanya.wire import Collection, Mode
@@ -22,7 +22,7 @@ from kusanya_console.actions.queries import ServiceQueries
 from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.commands import CommandKind, commands_of
-from kusanya_console.dashboard.client import DashboardClient
+from kusanya_console.sandbox.dashboard.client import DashboardClient
 from kusanya_console.screens.confirm import ConfirmScreen, NoteScreen
 from kusanya_console.widgets.sheet import Sheet
 from kusanya_service.testing import payment_service  # noqa: F401 - a fixture

@@ -12,8 +12,8 @@ from kusanya.profiles import parse_endpoint_secrets
 from kusanya.store.records import Arrival, Verdict
 from kusanya.wire import Mode
 from kusanya_console.actions.forensics import Forensics
-from kusanya_console.dashboard.errors import DashboardError
-from kusanya_console.dashboard.records import SentAttempt, SentDelivery, ServicePicture
+from kusanya_console.sandbox.dashboard.errors import DashboardError
+from kusanya_console.sandbox.dashboard.records import SentAttempt, SentDelivery, ServicePicture
 
 NEXT = "right_square_bracket"
 SENDER = "left_square_bracket"

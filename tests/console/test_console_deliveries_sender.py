@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.console.looking import AtRest, OpenConsole, press, shown
 
 from kusanya.clock import ManualClock
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, Verdict
 from kusanya.wire import Event, Mode, decode_event
@@ -19,10 +19,10 @@ from kusanya_console.actions.queries import ServiceQueries
 from kusanya_console.actions.results import ActionResult
 from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
-from kusanya_console.dashboard.client import DashboardClient
-from kusanya_console.dashboard.reader import ServiceReader
-from kusanya_console.dashboard.records import SentAttempt, SentDelivery
 from kusanya_console.deliveries.sender import compare
+from kusanya_console.sandbox.dashboard.client import DashboardClient
+from kusanya_console.sandbox.dashboard.reader import ServiceReader
+from kusanya_console.sandbox.dashboard.records import SentAttempt, SentDelivery
 from kusanya_service.options import Options
 from kusanya_service.testing import PaymentService, running_service
 from kusanya_service.testing.capturing_endpoint import CapturingEndpoint, Reply

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.console.looking import AtRest, OpenConsole, shown
 
-from kusanya.business_day import EAT
 from kusanya.clock import ManualClock
+from kusanya.domain.business_day import EAT
 from kusanya.lookup import LookupResult, Match, MatchKind
 from kusanya.store.records import CollectionRow
 from kusanya.wire import Mode

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from tests.console.looking import AtRest, OpenConsole, shown
 
-from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
+from kusanya.domain.business_day import day_start
 from kusanya.lookup import LookupResult, find
 from kusanya.wire import Mode
 from kusanya.wording import Language

@@ -76,7 +76,7 @@ async def test_no_screen_card_copy_or_export_shows_a_whole_phone(
 async def test_find_and_show_print_no_whole_phone(
     seed: Any, store: Store, clock: ManualClock
 ) -> None:
-    from kusanya.business_day import day_start
+    from kusanya.domain.business_day import day_start
     from kusanya.lookup import find, load_timeline
 
     name = record_payment(seed, clock)

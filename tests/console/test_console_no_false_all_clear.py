@@ -12,7 +12,7 @@ from kusanya.errors import StoreUnavailable
 from kusanya.store import Store
 from kusanya.store.records import IntentState, Verdict
 from kusanya.wire import Mode
-from kusanya_console.dashboard.records import ServicePicture, ServiceTime
+from kusanya_console.sandbox.dashboard.records import ServicePicture, ServiceTime
 from kusanya_console.screens.status_line import StatusBarState, line
 from kusanya_console.ui.format import Look
 from kusanya_console.ui.vocabulary import FAILED

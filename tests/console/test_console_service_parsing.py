@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from kusanya_console.dashboard.phones import SCRIPTED
-from kusanya_console.dashboard.reader import path_part
-from kusanya_console.dashboard.records import FaultRule
-from kusanya_console.service.parsing import FAULTS, parse_duration, parse_fault_rule
+from kusanya_console.sandbox.dashboard.phones import SCRIPTED
+from kusanya_console.sandbox.dashboard.reader import path_part
+from kusanya_console.sandbox.dashboard.records import FaultRule
+from kusanya_console.sandbox.screen.parsing import FAULTS, parse_duration, parse_fault_rule
 from kusanya_service.simulation import faults, networks
 
 

@@ -16,10 +16,10 @@ from kusanya.client import Client
 from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.actions.service_admin import ServiceAdmin
 from kusanya_console.actions.store_actions import StoreActions
-from kusanya_console.dashboard.client import DashboardClient
-from kusanya_console.dashboard.reader import ServiceReader
+from kusanya_console.sandbox.dashboard.client import DashboardClient
+from kusanya_console.sandbox.dashboard.reader import ServiceReader
+from kusanya_console.sandbox.service_admin import ServiceAdmin
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 

@@ -24,11 +24,11 @@ from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya.wording import Language
 from kusanya_console.actions.queries import ServiceQueries
-from kusanya_console.actions.service_admin import ServiceAdmin
 from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.application.past import PastApp, PastClock
-from kusanya_console.dashboard.reader import ServiceReader
+from kusanya_console.sandbox.dashboard.reader import ServiceReader
+from kusanya_console.sandbox.service_admin import ServiceAdmin
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.ui import language
 

@@ -11,9 +11,9 @@ from typing import Any
 import aiohttp
 import pytest
 
+from kusanya.domain.roles import Role
 from kusanya.errors import ConfigurationError, StoreUnavailable
 from kusanya.profiles import load
-from kusanya.roles import Role
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.cli.command_line import main

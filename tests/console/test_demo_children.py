@@ -13,7 +13,7 @@ from tests.console.looking import AtRest
 
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.cli.process.terminal import look_after
-from kusanya_console.demo.processes import Child, ChildFailed
+from kusanya_console.sandbox.demo.processes import Child, ChildFailed
 
 
 def test_a_killed_child_is_reported_with_its_signal_and_not_with_an_old_line_of_its_log(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kusanya_console.demo.convergence import StoredState, compare
+from kusanya_console.sandbox.demo.convergence import StoredState, compare
 
 TRUTH = {"id": "col_1", "status": "succeeded", "amount": 5000, "fee": 75}
 KEPT = StoredState(status="succeeded", amount=5000, fee=75, event_id="evt_1", contradictions=0)

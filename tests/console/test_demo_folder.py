@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kusanya.errors import ConfigurationError
-from kusanya_console.demo.folder import DemoFolder
+from kusanya_console.sandbox.demo.folder import DemoFolder
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode
-from kusanya_console.demo.headless import Summary
+from kusanya_console.sandbox.demo.headless import Summary
 
 DEADLINE_S = 100
 

@@ -3,7 +3,7 @@
 from itertools import islice
 
 from kusanya.privacy import normalise_phone
-from kusanya_console.demo.orders import orders
+from kusanya_console.sandbox.demo.orders import orders
 
 SCRIPTED = "2557540000"
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from kusanya.collection_columns import NAME_MAX
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.store import Store
 from kusanya.store.queries.intents.attempts import _under_key
 from kusanya.store.queries.intents.rows import added, new_intent_id

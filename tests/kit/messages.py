@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.business_day import EAT
+from kusanya.domain.business_day import EAT
 from kusanya.wording import Language
 
 ISSUERS: Final = ("M-Pesa", "Mixx by Yas", "Airtel Money", "HaloPesa", "Selcom Pesa", "CRDB", "NMB")

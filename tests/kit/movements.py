@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from kusanya.business_day import EAT
-from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import MOVEMENTS
+from kusanya.domain.business_day import EAT
+from kusanya_books import columns
+from kusanya_books.columns import MOVEMENTS
 
 
 def movements_of(*rows: dict[str, Any]) -> pd.DataFrame:

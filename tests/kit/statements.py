@@ -4,8 +4,8 @@ from typing import Any
 
 import pandas as pd
 
-from kusanya.reconcile.frames import columns
-from kusanya.reconcile.frames.columns import STATEMENT
+from kusanya_books import columns
+from kusanya_books.columns import STATEMENT
 
 
 def statement_of(lines: list[dict[str, Any]]) -> pd.DataFrame:

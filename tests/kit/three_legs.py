@@ -9,9 +9,9 @@ import msgspec
 import pandas as pd
 from tests.kit.movements import movements_of
 
-from kusanya.business_day import EAT
-from kusanya.reconcile.frames import columns
-from kusanya.reconcile.inputs.sample import faults as sample_faults
+from kusanya.domain.business_day import EAT
+from kusanya_books import columns
+from kusanya_books.read.sample import faults as sample_faults
 
 EACH = 2
 """How often each fault of the operator is planted."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kusanya.collection_columns import FieldType
+from kusanya.domain.collection_columns import FieldType
 from kusanya.filters import (
     KEYS,
     Filter,

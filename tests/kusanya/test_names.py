@@ -10,8 +10,8 @@ import pytest
 
 import kusanya
 import kusanya.client
-import kusanya.reconcile
 import kusanya.watch
+import kusanya_books
 
 
 def test_every_promised_name_works_after_one_import() -> None:
@@ -20,7 +20,7 @@ def test_every_promised_name_works_after_one_import() -> None:
         "import kusanya\n"
         "for name in kusanya.__all__: getattr(kusanya, name)\n"
         "kusanya.intents.create_safely, kusanya.errors.KusanyaError, kusanya.wire.Mode\n"
-        "kusanya.watch.poll_open, kusanya.catch_up.catch_up\n"
+        "kusanya.watch.poll_open, kusanya.watch.catch_up.catch_up\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
@@ -39,4 +39,4 @@ def test_a_name_that_there_is_not_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError):
         kusanya.watch.nonsense  # type: ignore[attr-defined] # noqa: B018 - that is the test
     with pytest.raises(AttributeError):
-        kusanya.reconcile.nonsense  # type: ignore[attr-defined] # noqa: B018 - that is the test
+        kusanya_books.nonsense  # type: ignore[attr-defined] # noqa: B018 - that is the test

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kusanya import wording
-from kusanya.failure_codes import FAILURE_CODES
+from kusanya.domain.failure_codes import FAILURE_CODES
 from kusanya.wording import Language, advise, clock_english, clock_swahili, is_late, money
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

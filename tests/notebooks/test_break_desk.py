@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.kit.payments import polled
 
-from kusanya import reconcile
+import kusanya_books as reconcile
 from kusanya.store import Store
 from kusanya.wire import Mode
 

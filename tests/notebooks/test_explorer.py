@@ -12,13 +12,13 @@ import pytest
 from tests.kit.payments import polled
 
 from kusanya.errors import ConfigurationError
-from kusanya.reconcile.frames import days
-from kusanya.reconcile.frames.report_inputs import Inputs
-from kusanya.reconcile.inputs import load
-from kusanya.reconcile.notebook import timeline
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
+from kusanya_books.present import timeline
+from kusanya_books.read import load
+from kusanya_books.request import days
+from kusanya_books.request.report_inputs import Inputs
 
 Load = Callable[..., Inputs]
 FOLDER = Path(__file__).parents[2] / "notebooks"

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from tests.kit.payments import polled
 
-from kusanya.reconcile.analysis import failures, report
-from kusanya.reconcile.inputs import load
-from kusanya.reconcile.matching import ledger, settlement
-from kusanya.reconcile.notebook import views
-from kusanya.reconcile.pack import close
 from kusanya.store import Store
+from kusanya_books.judge import failures, report
+from kusanya_books.match import ledger, settlement
+from kusanya_books.pack import close
+from kusanya_books.present import views
+from kusanya_books.read import load
 
 Run = Callable[..., Any]
 

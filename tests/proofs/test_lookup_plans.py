@@ -16,7 +16,7 @@ from sqlalchemy import event
 from tests.proofs.kit.deliveries import event_body
 from tests.proofs.kit.postgres import Server, programs
 
-from kusanya.business_day import day_start
+from kusanya.domain.business_day import day_start
 from kusanya.health.report import health
 from kusanya.lookup import find
 from kusanya.receiver import EndpointSecrets, classify

@@ -57,7 +57,7 @@ def test_every_query_of_the_close_belongs_to_a_room() -> None:
     assert paths
     missing = [path for path in paths if str(path.relative_to(SQL))[:-4] not in known]
     assert missing == []
-    assert (files("kusanya.reconcile.sql") / "inputs/read.sql").is_file()
+    assert (files("kusanya_books.sql") / "inputs/read.sql").is_file()
 
 
 def test_conditions_of_the_break_rules_are_changed_too() -> None:

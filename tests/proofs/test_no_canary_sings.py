@@ -19,8 +19,8 @@ from typing import Any, Final
 import pytest
 from tests.proofs.kit.deliveries import Sender, request_of
 
-from kusanya.business_day import day_start
 from kusanya.client import Client
+from kusanya.domain.business_day import day_start
 from kusanya.errors import KusanyaError, StoreUnavailable
 from kusanya.health.report import health
 from kusanya.intents import create_safely, resume

@@ -23,12 +23,12 @@ from kusanya.errors import InputRefused
 from kusanya.filters.parsing import parse
 from kusanya.filters.terms import FilterError
 from kusanya.lookup.search.amounts import read_amount
-from kusanya.reconcile.frames.columns import DType
-from kusanya.reconcile.inputs.bank import camt, mt940, ofx
-from kusanya.reconcile.inputs.mapping import Layout
-from kusanya.reconcile.inputs.tables import dates, footers, numbers
-from kusanya.reconcile.inputs.tables.sheet import Sheet
 from kusanya.text import safe
+from kusanya_books.columns import DType
+from kusanya_books.read.bank import camt, mt940, ofx
+from kusanya_books.read.mapping import Layout
+from kusanya_books.read.tables import dates, footers, numbers
+from kusanya_books.read.tables.sheet import Sheet
 from kusanya_console.cli.talk.lines import spoken
 
 _PACKAGES: Final = (kusanya, kusanya_service, kusanya_console)

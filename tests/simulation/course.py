@@ -14,10 +14,10 @@ from typing import Any, Final
 import msgspec
 from tests.simulation.world import Rates, World
 
-from kusanya.catch_up import catch_up_async
 from kusanya.errors import KusanyaError
 from kusanya.intents import create_safely_async, resolve_waiting, resume_async
 from kusanya.intents.resolving import open_intents
+from kusanya.watch.catch_up import catch_up_async
 from kusanya.webhooks import sign
 from kusanya.wire import Mode
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
+from kusanya.domain.roles import Role
 from kusanya.errors import KusanyaError, StoreError
 from kusanya.privacy import redact
-from kusanya.roles import Role
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya_console.actions.results import ActionOutcome, ActionResult

@@ -33,9 +33,9 @@ from kusanya_console.ui.format import Look, TimeFormat
 if TYPE_CHECKING:  # the first paint needs none of them
     from kusanya_console.actions.forensics import Forensics
     from kusanya_console.actions.queries import ServiceQueries
-    from kusanya_console.actions.service_admin import ServiceAdmin
     from kusanya_console.actions.store_actions import StoreActions
-    from kusanya_console.dashboard.reader import ServiceReader
+    from kusanya_console.sandbox.dashboard.reader import ServiceReader
+    from kusanya_console.sandbox.service_admin import ServiceAdmin
 
 REVEALED_S: Final = 30.0
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # loaded where there is somebody to ask
     from kusanya.client import Client
     from kusanya.clock import Clock
+    from kusanya.domain.roles import Role
     from kusanya.profiles import Profile
-    from kusanya.roles import Role
     from kusanya.store import Store
     from kusanya_console.actions.queries import ServiceQueries
     from kusanya_console.actions.store_actions import StoreActions
@@ -63,9 +63,9 @@ def actions_for(
 
     As far as `role` allows, where one is given.
     """
-    from kusanya.roles import Role
+    from kusanya.domain.roles import Role
     from kusanya_console.actions.store_actions import StoreActions
-    from kusanya_console.dashboard.client import DashboardClient
+    from kusanya_console.sandbox.dashboard.client import DashboardClient
 
     dashboard = None
     if profile.dashboard_url is not None and profile.dashboard_token is not None:

@@ -6,7 +6,6 @@ Built where the profile has an API key; nothing here creates or changes anything
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from kusanya.catch_up import catch_up
 from kusanya.client import Client
 from kusanya.client.observations import event_observation, poll_observation
 from kusanya.clock import Clock
@@ -14,6 +13,7 @@ from kusanya.errors import NotSent
 from kusanya.intents import resolve_by_reference
 from kusanya.store import Store
 from kusanya.text import safe
+from kusanya.watch.catch_up import catch_up
 from kusanya.wire import Collection
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.ui.format import format_text

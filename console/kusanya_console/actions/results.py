@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 
 NO_KEY: Final = "off: no API key in the profile; set KUSANYA_API_KEY and KUSANYA_BASE_URL"
 PAST: Final = "off: this console shows what was known then, and only looks"

@@ -9,14 +9,14 @@ from functools import partial
 from typing import Final, NoReturn
 
 from kusanya.alarms.acknowledgements import ACKNOWLEDGE
-from kusanya.assumptions import REPLAY_HOURS
 from kusanya.client import Client
 from kusanya.client.requests import DEFAULT_PROFILE
 from kusanya.clock import Clock
+from kusanya.domain.assumptions import REPLAY_HOURS
+from kusanya.domain.roles import Role
 from kusanya.errors import IntentError, IntentReason, KusanyaError
 from kusanya.intents import Candidate, decide, examine, replay_left, resume
 from kusanya.lookup import MessageMatch
-from kusanya.roles import Role
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, IntentRow, IntentState, MissingEventRow, Note
 from kusanya.text import safe
@@ -29,9 +29,9 @@ from kusanya_console.actions.results import (
     RevealedPhone,
 )
 from kusanya_console.actions.saved_views import delete_view, save_view
-from kusanya_console.dashboard.client import DashboardClient, DashboardError
-from kusanya_console.dashboard.reader import ServiceReader, path_part
-from kusanya_console.dashboard.records import SentDelivery, parse_answer
+from kusanya_console.sandbox.dashboard.client import DashboardClient, DashboardError
+from kusanya_console.sandbox.dashboard.reader import ServiceReader, path_part
+from kusanya_console.sandbox.dashboard.records import SentDelivery, parse_answer
 from kusanya_console.ui.format import format_duration, format_text
 
 _OPEN: Final = frozenset({IntentState.PREPARED, IntentState.SENT, IntentState.UNKNOWN})

@@ -44,9 +44,9 @@ from kusanya_console.ui.terminal import lasting
 if TYPE_CHECKING:  # built by the caller
     from kusanya_console.actions.forensics import Forensics
     from kusanya_console.actions.queries import ServiceQueries
-    from kusanya_console.actions.service_admin import ServiceAdmin
     from kusanya_console.actions.store_actions import StoreActions
-    from kusanya_console.dashboard.reader import ServiceReader
+    from kusanya_console.sandbox.dashboard.reader import ServiceReader
+    from kusanya_console.sandbox.service_admin import ServiceAdmin
 
 TICK_S = 0.25
 _TYPED_ON_S = 0.7

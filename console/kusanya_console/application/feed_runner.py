@@ -10,8 +10,8 @@ import msgspec
 from kusanya.errors import StoreError
 from kusanya_console.actions.messages import EndpointsLoaded, FeedAdvanced, FeedFailed
 from kusanya_console.actions.runner import ActionRunner
-from kusanya_console.dashboard.errors import DashboardError
 from kusanya_console.feed import FeedReader
+from kusanya_console.sandbox.dashboard.errors import DashboardError
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.status_line import StatusBarState, alarm_words
 from kusanya_console.ui.alarm_bell import AlarmBell

@@ -16,9 +16,8 @@ import typer
 
 from kusanya.errors import KusanyaError
 from kusanya.privacy import quiet_logs
-from kusanya_console.cli import create, deploy, handover, health, receive, service, watch
+from kusanya_console.cli import create, deploy, handover, health, receive, watch
 from kusanya_console.cli.console import command as console
-from kusanya_console.cli.console import dashboard, demo
 from kusanya_console.cli.extras import version_line, with_its_packages
 from kusanya_console.cli.finance import breaks, gap, journals, mapping, notebooks, reconcile
 from kusanya_console.cli.lookup import command as lookup
@@ -27,6 +26,7 @@ from kusanya_console.cli.process.log_option import start_log
 from kusanya_console.cli.store import command as store
 from kusanya_console.cli.talk import command as talk
 from kusanya_console.output import DONE, FAILED, USAGE, Refused, complain, say
+from kusanya_console.sandbox.commands import dashboard, demo, service
 
 app = typer.Typer(
     name="kusanya",

@@ -71,8 +71,8 @@ def collect(
     """
     from kusanya.errors import KusanyaError
     from kusanya.intents import create_safely
-    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     chosen = profile_of(profile, store)
     metadata = _metadata(meta or [])
@@ -122,8 +122,8 @@ def intents(
     if context.invoked_subcommand is not None:
         return
     from kusanya.intents import open_intents
-    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     chosen = profile_of(profile, store)
     present = parse_clock(clock).now()
@@ -164,8 +164,8 @@ def intents_resume(
     from kusanya.intents import open_intents, resolve_waiting, resume
     from kusanya.privacy import mask_text
     from kusanya.profiles import profile_names
-    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     chosen, time = profile_of(profile, store), parse_clock(clock)
     resumed: list[dict[str, str]] = []
@@ -258,8 +258,8 @@ def intents_decide(
     """
     from kusanya.intents import decide
     from kusanya.privacy import mask_text
-    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     if (collection is None) is not nothing_created:
         raise Refused("say either --collection col_... or --nothing-created", code=USAGE)

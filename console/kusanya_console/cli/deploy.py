@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kusanya.errors import ConfigurationError
-from kusanya.secret_url import SecretUrl
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.cli.options import AsJson, ProfileName, profile_of

@@ -40,7 +40,7 @@ def handover(
     Times are East Africa's, phones masked.
     """
     from kusanya import handover as shift
-    from kusanya.business_day import format_instant
+    from kusanya.domain.business_day import format_instant
     from kusanya.store import Store
 
     speak(as_json=as_json)

@@ -50,7 +50,7 @@ def health(
     from kusanya.alarms.alarm import as_json as alarm_json
     from kusanya.alarms.prometheus_alerts import render_alerts
     from kusanya.alarms.rules import raised
-    from kusanya.business_day import format_instant
+    from kusanya.domain.business_day import format_instant
     from kusanya.store import Store
 
     if alerts_yml:

@@ -7,11 +7,11 @@ from typing import Annotated, Final
 import msgspec
 import typer
 
-from kusanya.business_day import EAT
 from kusanya.clock import SystemClock
+from kusanya.domain.business_day import EAT
 from kusanya.errors import ConfigurationError
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.profiles import Profile, load
-from kusanya.secret_url import SecretUrl
 from kusanya_console.output import USAGE, Refused
 
 _TIME_ALONE: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?")
@@ -82,7 +82,7 @@ def instant_of(option: str, text: str, *, now: datetime, day: datetime | None = 
 
     A time without a day is of `day`, or of today.
     """
-    from kusanya.business_day import read_instant
+    from kusanya.domain.business_day import read_instant
 
     named = any(sign in text for sign in " T")
     try:
@@ -113,6 +113,6 @@ def now(clock: str = "real") -> datetime:
     """Return the time of a clock as `--clock` names it; raises ConfigurationError for none."""
     if clock == "real":
         return SystemClock().now()
-    from kusanya.service_clock import parse_clock
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     return parse_clock(clock).now()

@@ -105,13 +105,13 @@ def receive(
     Where its database does not answer at the start, deliveries are answered 503 until it does.
     """
     from kusanya.alarms.gauges import StoreGauges, UnreadableStore
-    from kusanya.http_limits import ConnectionLimits
+    from kusanya.platform.http_limits import ConnectionLimits
     from kusanya.profiles import load, parse_endpoint_secrets
     from kusanya.receiver import app
     from kusanya.receiver.endpoints import Endpoints
     from kusanya.receiver.serve import limits_of, serve
-    from kusanya.service_clock import parse_clock
     from kusanya_console.cli.process.parent_watch import stop_when_stdin_closes
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     chosen = profile_of(profile, store)
     if mode is not None:

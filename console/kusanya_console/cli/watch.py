@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from threading import Event
 
-    from kusanya.catch_up import CatchUpResult, Progress
     from kusanya.clock import Clock
+    from kusanya.privacy.secret_url import SecretUrl
     from kusanya.profiles import Profile
-    from kusanya.secret_url import SecretUrl
     from kusanya.store import Store
+    from kusanya.watch.catch_up import CatchUpResult, Progress
 
 _NAMED = 20
 """Unanswered questions, and missed ones, that are named; --json lists more."""
@@ -63,10 +63,10 @@ def catch_up(
 
     Exits with 1 when something was left without an answer or unasked; running it again goes on.
     """
-    from kusanya.catch_up import catch_up as run
-    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
+    from kusanya.watch.catch_up import catch_up as run
     from kusanya_console.cli.create import client_of
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     chosen, time = profile_of(profile, store), parse_clock(clock)
     with (
@@ -122,9 +122,9 @@ def watch(
     from kusanya.alarms.notices.targets import targets
     from kusanya.errors import ConfigurationError, KusanyaError
     from kusanya.profiles import find_secret
-    from kusanya.service_clock import parse_clock
     from kusanya.watch.poller import new_name
     from kusanya_console.cli.create import client_of
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     chosen = profile_of(profile, store)
     try:

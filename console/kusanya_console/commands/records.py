@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kusanya.assumptions import REPLAY_HOURS
+from kusanya.domain.assumptions import REPLAY_HOURS
 from kusanya_console.commands.command import Command, CommandKind
 from kusanya_console.commands.screens import (
     DELIVERIES,

@@ -12,10 +12,10 @@ from kusanya.text import safe
 from kusanya.webhooks.forensics import DeliveryFinding
 from kusanya.webhooks.schedule import plan
 from kusanya_console.actions.forensics import Forensics
-from kusanya_console.dashboard.reader import ServiceReader
 from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.deliveries.sender import SenderComparison, compare
 from kusanya_console.deliveries.tabs import ShownBody, shown_body
+from kusanya_console.sandbox.dashboard.reader import ServiceReader
 from kusanya_console.ui.format import Look
 
 _SIBLINGS = 50

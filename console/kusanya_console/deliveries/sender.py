@@ -12,7 +12,7 @@ import msgspec
 
 from kusanya.health.delivery_plan import DeliveryPlan, attempt_of
 from kusanya.store.records import DeliveryRow
-from kusanya_console.dashboard.records import SentAttempt, SentDelivery
+from kusanya_console.sandbox.dashboard.records import SentAttempt, SentDelivery
 from kusanya_console.ui.format import (
     Line,
     Look,

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from rich.cells import chop_cells
 
-from kusanya.limits import SIGNATURE_TOLERANCE_S
+from kusanya.domain.limits import SIGNATURE_TOLERANCE_S
 from kusanya.privacy import mask_json, redact
 from kusanya.store.records import DeliveryBody, DeliveryRow, Verdict
 from kusanya.text import safe

@@ -16,7 +16,7 @@ import msgspec
 
 from kusanya.alarms.prometheus_alerts import render_alerts
 from kusanya.errors import ConfigurationError
-from kusanya.secret_url import SecretUrl
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.wire import Mode
 from kusanya_console.deploy import Kind
 from kusanya_console.deploy.grafana import render_grafana

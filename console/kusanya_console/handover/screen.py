@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
-from kusanya.business_day import day_start, format_instant
+from kusanya.domain.business_day import day_start, format_instant
 from kusanya.handover import Handover, lines, load
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import ActionRequested, CopyRequested, ScreenRequested

@@ -8,8 +8,8 @@ from datetime import timedelta
 from itertools import groupby
 
 from kusanya.alarms.alarm import Alarm
+from kusanya.domain.limits import DISABLE_AFTER
 from kusanya.health.endpoints import EndpointHealth, format_failures
-from kusanya.limits import DISABLE_AFTER
 from kusanya.text import safe
 from kusanya_console.health.lines import HealthEntry, HealthSection, leading, plainly
 from kusanya_console.health.reader import HealthReading, alarm_target, endpoint_target, senders_word

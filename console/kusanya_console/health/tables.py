@@ -3,8 +3,8 @@
 from collections import Counter
 
 from kusanya.alarms.anomalous_collections import AnomalousCollection, AnomalyReport
-from kusanya.business_day import EAT
-from kusanya.failure_codes import ADVICE, EXPIRED, NO_CODE, CodeClass
+from kusanya.domain.business_day import EAT
+from kusanya.domain.failure_codes import ADVICE, EXPIRED, NO_CODE, CodeClass
 from kusanya.filters import Filter, Range, Term, TimeRange
 from kusanya.health.causes import Cause, Causes, Lookback, begins
 from kusanya.text import safe

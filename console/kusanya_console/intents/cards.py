@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from kusanya.alarms.stalled_intents import count_stalled, format_count, is_stalled
-from kusanya.assumptions import REPLAY_WINDOW
+from kusanya.domain.assumptions import REPLAY_WINDOW
 from kusanya.intents import Candidate, replay_left, window_ends
 from kusanya.intents.outcome import outcome_sentence
 from kusanya.privacy import mask_json, mask_phone

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kusanya.assumptions import REPLAY_HOURS
+from kusanya.domain.assumptions import REPLAY_HOURS
 from kusanya.privacy import mask_phone
 from kusanya.store.records import IntentRow
 from kusanya_console.actions.context import Selection

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from kusanya.collection_columns import FieldType
+from kusanya.domain.collection_columns import FieldType
 from kusanya.filters import KEYS, Filter, Range, Term, TimeRange
 from kusanya_console.lists.paging import Test
 

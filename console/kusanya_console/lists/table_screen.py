@@ -6,7 +6,7 @@ from typing import ClassVar, Final, Generic, TypeVar
 
 from textual.worker import get_current_worker
 
-from kusanya.business_day import EAT
+from kusanya.domain.business_day import EAT
 from kusanya.errors import ConfigurationError
 from kusanya.store.records import SortOrder
 from kusanya.text import safe

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kusanya.collection_columns import COLUMN_OF_KEY, FieldType, IndexScope
+from kusanya.domain.collection_columns import COLUMN_OF_KEY, FieldType, IndexScope
 from kusanya.filters import KEYS, Filter, Range, Term, TimeRange
 from kusanya.store.records import CollectionFilter, CollectionRow, MetadataTerm
 from kusanya_console.lists.filtering import bounds, sought_and_tested

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.business_day import day_start
+from kusanya.domain.business_day import day_start
 from kusanya.lookup import CreationTimeline, LookupResult, MatchKind, find, load_creation_timeline
 from kusanya.privacy import mask_phone
 from kusanya.store import Store

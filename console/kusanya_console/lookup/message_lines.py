@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from kusanya.business_day import EAT
 from kusanya.confirmations import Direction
+from kusanya.domain.business_day import EAT
 from kusanya.lookup import LookupResult, MessageMatch
 from kusanya.text import safe
 from kusanya_console.ui.format import Line, wrapped

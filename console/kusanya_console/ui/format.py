@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from rich.cells import cell_len, chop_cells, set_cell_size
 
-from kusanya.business_day import EAT
+from kusanya.domain.business_day import EAT
 from kusanya.privacy import mask_text
 from kusanya.text import safe
 from kusanya_console.ui.language import translate, translate_time

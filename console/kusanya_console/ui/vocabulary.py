@@ -7,9 +7,9 @@ a question mark.
 
 from typing import Final
 
-from kusanya.channels import channel_label
+from kusanya.domain.channels import channel_label
+from kusanya.domain.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.health.delivery_plan import attempt_of, is_extra_attempt
-from kusanya.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.state.observation import CONTRADICTION
 from kusanya.store.records import (
     CollectionRow,

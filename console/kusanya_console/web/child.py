@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from kusanya.roles import Role
-from kusanya.secret_url import SecretUrl
+from kusanya.domain.roles import Role
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.wire import Mode
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ def main() -> int:
     _end_with_parent(int(sys.argv[1]))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what goes there would stand in our terminal
     from kusanya.profiles import has_bell, key_map
-    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
     from kusanya_console.actions.results import NO_ROLE
     from kusanya_console.application.app import ConsoleApp
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     time = parse_clock(settings.clock, max_age_s=0.25)
     asks = settings.role is not None and settings.role.includes(Role.ASK)

@@ -14,9 +14,9 @@ from typing import Final, Protocol
 import msgspec
 from aiohttp import web
 
+from kusanya.domain.roles import Role
 from kusanya.errors import ConfigurationError, StoreError
-from kusanya.http_limits.forwarded import check_networks, is_in
-from kusanya.roles import Role
+from kusanya.platform.http_limits.forwarded import check_networks, is_in
 
 _log: Final = logging.getLogger("kusanya.web")
 _TOKEN_BYTES: Final = 32

@@ -17,7 +17,7 @@ from aiohttp import web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
-from kusanya.roles import Role
+from kusanya.domain.roles import Role
 from kusanya_console.web.child import SETTINGS, WebSettings
 
 _GIVEN: Final = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "KUSANYA_CONFIG", "NO_COLOR")

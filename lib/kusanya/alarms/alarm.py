@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from kusanya.alarms.inputs import AlarmInputs
-from kusanya.channels import channel_label
+from kusanya.domain.channels import channel_label
 from kusanya.filters import Filter, Term
 from kusanya.privacy import mask_text
 from kusanya.text import safe

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from kusanya.limits import DISABLE_AFTER
+from kusanya.domain.limits import DISABLE_AFTER
 
 
 class SenderEndpoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kusanya.assumptions import RETRY_AFTER_MAX
 from kusanya.client.effects import Response
+from kusanya.domain.assumptions import RETRY_AFTER_MAX
 from kusanya.errors import (
     AuthenticationError,
     Conflict,

@@ -13,7 +13,7 @@ from kusanya.client.transport.address import address_of, mode_of
 from kusanya.client.transport.connection import Connection
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import ConfigurationError
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya.wire import Mode
 
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import msgspec
 
-from kusanya.assumptions import REPLAY_HOURS
 from kusanya.client import requests, response_classifier
 from kusanya.client.attempts import AttemptOutcome, Attempts, Classification, UnrecordedAttempts
 from kusanya.client.clock_check import ClockCheck
 from kusanya.client.effects import Effects, Request, send, sleep
 from kusanya.client.retry_policy import RetryPolicy, pause_s, poll_pause_s
 from kusanya.clock import Clock
+from kusanya.domain.assumptions import REPLAY_HOURS
 from kusanya.errors import (
     ConfigurationError,
     Conflict,

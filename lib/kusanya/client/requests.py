@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from kusanya.assumptions import AMOUNT_MIN
 from kusanya.client.effects import Request
-from kusanya.limits import INTEGER_MAX
+from kusanya.domain.assumptions import AMOUNT_MIN
+from kusanya.domain.limits import INTEGER_MAX
 from kusanya.privacy import PhoneError, is_wire_phone, normalise_phone
 from kusanya.wire import is_collection_id, is_event_id, is_idempotency_key
 

@@ -16,6 +16,7 @@ import msgspec
 from kusanya.client.answers import is_undecided, response_info, service_error
 from kusanya.client.attempts import AttemptOutcome, Classification
 from kusanya.client.effects import Failure, Reply, Request, Response
+from kusanya.domain.limits import ANSWER_MAX_BYTES
 from kusanya.errors import (
     Conflict,
     NoAnswer,
@@ -26,7 +27,6 @@ from kusanya.errors import (
     ServiceUnavailable,
     WireError,
 )
-from kusanya.limits import ANSWER_MAX_BYTES
 from kusanya.wire import (
     Collection,
     Event,

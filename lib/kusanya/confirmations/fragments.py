@@ -10,7 +10,7 @@ import unicodedata
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from kusanya.business_day import EAT
+from kusanya.domain.business_day import EAT
 from kusanya.privacy import mask_text
 from kusanya.text import safe
 

@@ -2,7 +2,7 @@
 
 from datetime import date, time
 
-from kusanya.collection_columns import FieldType
+from kusanya.domain.collection_columns import FieldType
 from kusanya.filters.terms import KEYS, UNITS, Filter, Range, Term, TimeRange, Value
 from kusanya.filters.values import unknown_word
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from kusanya.channels import CHANNEL_NAMES, CHANNELS
-from kusanya.collection_columns import FieldType
-from kusanya.failure_codes import FAILURE_CODES
+from kusanya.domain.channels import CHANNEL_NAMES, CHANNELS
+from kusanya.domain.collection_columns import FieldType
+from kusanya.domain.failure_codes import FAILURE_CODES
 from kusanya.filters.terms import KEYS, Filter, FilterError, Term
 from kusanya.filters.values import READERS, STATUSES
 

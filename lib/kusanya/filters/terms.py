@@ -6,8 +6,8 @@ from typing import Final
 
 import msgspec
 
-from kusanya.business_day import EAT, day_start
-from kusanya.collection_columns import KEY_TYPES, FieldType
+from kusanya.domain.business_day import EAT, day_start
+from kusanya.domain.collection_columns import KEY_TYPES, FieldType
 
 UNITS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 """The units of an age, each in seconds."""

@@ -6,8 +6,8 @@ from datetime import date, time
 from difflib import get_close_matches
 from typing import Final
 
-from kusanya.channels import CHANNEL_NAMES, CHANNELS
-from kusanya.collection_columns import FieldType
+from kusanya.domain.channels import CHANNEL_NAMES, CHANNELS
+from kusanya.domain.collection_columns import FieldType
 from kusanya.filters.terms import UNITS, FilterError, Range, TimeRange, Value
 from kusanya.privacy import PhoneError, normalise_phone
 from kusanya.state.observation import CONTRADICTION

@@ -11,7 +11,7 @@ from kusanya.alarms import inputs
 from kusanya.alarms.acknowledgements import Acknowledgement, acknowledgements
 from kusanya.alarms.alarm import Alarm, describe_alarm_id
 from kusanya.alarms.rules import raised
-from kusanya.business_day import format_instant
+from kusanya.domain.business_day import format_instant
 from kusanya.handover.acts import ActRun, ShiftActs, load_acts
 from kusanya.lookup import Subject, load_subjects
 from kusanya.privacy import mask_text

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.business_day import day_start
+from kusanya.domain.business_day import day_start
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, RollupRow
 from kusanya.wire import Mode, Status

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.limits import ACKNOWLEDGEMENT_TIME, DISABLE_AFTER
+from kusanya.domain.limits import ACKNOWLEDGEMENT_TIME, DISABLE_AFTER
 from kusanya.store import Store
 from kusanya.store.records import DeliveryFilter, DeliveryRollupRow, DeliveryRow, Verdict
 from kusanya.webhooks.schedule import Fuse

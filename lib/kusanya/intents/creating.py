@@ -30,10 +30,10 @@ from kusanya.errors import (
 )
 from kusanya.intents.leases import Lease, this_process
 from kusanya.intents.log import log_lease_not_released
+from kusanya.intents.polling import poll_collection
 from kusanya.intents.recorded_attempts import IntentExists, Opening, RecordedAttempts
 from kusanya.intents.resolving import OPEN, review
 from kusanya.intents.send_target import SendTarget
-from kusanya.polling import poll_collection
 from kusanya.store import Store
 from kusanya.store.records import AttemptStart, IntentRow, Repeat
 from kusanya.store.records.intent_rules import check_reference, other_body

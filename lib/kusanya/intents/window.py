@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
-from kusanya.assumptions import REPLAY_HOURS, REPLAY_WINDOW
 from kusanya.client.attempts import AttemptOutcome
+from kusanya.domain.assumptions import REPLAY_HOURS, REPLAY_WINDOW
 from kusanya.errors import IntentError, IntentReason
 from kusanya.store.records import AttemptRow, IntentRow
 

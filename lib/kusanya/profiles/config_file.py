@@ -33,10 +33,10 @@ from typing import Final
 import msgspec
 import platformdirs
 
-from kusanya.assumptions import KEY_PREFIX, SIGNATURE_HEADER
+from kusanya.domain.assumptions import KEY_PREFIX, SIGNATURE_HEADER
+from kusanya.domain.roles import Role
 from kusanya.errors import ConfigurationError
 from kusanya.profiles.profile import APPLICATION, DEFAULT_PROFILE
-from kusanya.roles import Role
 from kusanya.wire import Mode
 from kusanya.wording import Language
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from kusanya.errors import ConfigurationError
+from kusanya.privacy.secret import Secret, bearer_secret, signing_secret
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.profiles.config_file import ProfileSection, config_path, default_store, read_config
 from kusanya.profiles.profile import APPLICATION, DEFAULT_PROFILE, EndpointSecret, Profile
 from kusanya.profiles.secret_files import SecretText, find_secret
-from kusanya.secret import Secret, bearer_secret, signing_secret
-from kusanya.secret_url import SecretUrl
 from kusanya.wire import Mode
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_\-]{0,39}")

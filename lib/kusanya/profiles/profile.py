@@ -5,10 +5,10 @@ from typing import Final
 
 import msgspec
 
+from kusanya.domain.roles import Role
 from kusanya.errors import ConfigurationError
-from kusanya.roles import Role
-from kusanya.secret import Secret
-from kusanya.secret_url import SecretUrl
+from kusanya.privacy.secret import Secret
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.wire import Mode
 
 APPLICATION: Final = "kusanya"

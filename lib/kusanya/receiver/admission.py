@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.limits import EVENT_BODY_MAX_BYTES
+from kusanya.domain.limits import EVENT_BODY_MAX_BYTES
 from kusanya.receiver.classification import Headers
 
 _log: Final = logging.getLogger("kusanya.receiver")

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from kusanya.assumptions import SIGNATURE_HEADER
 from kusanya.clock import Clock, SystemClock
+from kusanya.domain.assumptions import SIGNATURE_HEADER
 from kusanya.receiver.admission import Limits, Refusal, admit_size
 from kusanya.receiver.background_resolution import IntentResolver
 from kusanya.receiver.classification import answer_text

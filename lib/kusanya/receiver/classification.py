@@ -14,9 +14,9 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import fields as struct_fields
 
-from kusanya.assumptions import REFERENCE_MAX_LENGTH
+from kusanya.domain.assumptions import REFERENCE_MAX_LENGTH
+from kusanya.domain.limits import INTEGER_MAX
 from kusanya.errors import WireError
-from kusanya.limits import INTEGER_MAX
 from kusanya.receiver.endpoints import UNKNOWN, Endpoints, EndpointSecrets
 from kusanya.state.fold import LATER
 from kusanya.state.observation import Dispute, Observation, Source

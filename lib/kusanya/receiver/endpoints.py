@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from kusanya.assumptions import SIGNATURE_HEADER
+from kusanya.domain.assumptions import SIGNATURE_HEADER
 from kusanya.errors import ConfigurationError
-from kusanya.secret import Secret, signing_secret
+from kusanya.privacy.secret import Secret, signing_secret
 from kusanya.wire import Mode
 
 DEFAULT_NAME: Final = "webhooks"

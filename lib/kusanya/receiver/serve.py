@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 import msgspec
 import uvicorn
 
-from kusanya.assumptions import SIGNATURE_HEADER
 from kusanya.clock import Clock
+from kusanya.domain.assumptions import SIGNATURE_HEADER
 from kusanya.errors import ConfigurationError
-from kusanya.http_limits import BoundedProtocol, ConnectionLimits, Server, bounded, listen
+from kusanya.platform.http_limits import BoundedProtocol, ConnectionLimits, Server, bounded, listen
 from kusanya.receiver.admission import Limits
 from kusanya.receiver.asgi import Receiver, app
 from kusanya.receiver.endpoints import AnySecrets, Endpoints

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from weakref import WeakKeyDictionary, proxy
 
-from kusanya.assumptions import SIGNATURE_HEADER
 from kusanya.clock import Clock, SystemClock
+from kusanya.domain.assumptions import SIGNATURE_HEADER
 from kusanya.errors import StoreError
 from kusanya.receiver.admission import (
     Limits,

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.business_day import EAT
+from kusanya.domain.business_day import EAT
 from kusanya.privacy import mask_text
 from kusanya.state.observation import CollectionState, Contradiction, Observation, Source
 from kusanya.text import safe

@@ -10,7 +10,7 @@ from typing import Final, Literal, Self, overload
 
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreUnavailable
-from kusanya.secret_url import SecretUrl
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.state.observation import Observation
 from kusanya.store.maintenance.erasing import Erasing
 from kusanya.store.maintenance.export import Parquet

@@ -29,7 +29,7 @@ from kusanya.errors import (
     StoreTooNew,
 )
 from kusanya.intents import resolve_waiting
-from kusanya.polling import poll_collection
+from kusanya.intents.polling import poll_collection
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow
 from kusanya.watch.schedule import FIRST_POLL, next_poll, polls_due

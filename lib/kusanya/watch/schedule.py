@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import Final
 
-from kusanya.assumptions import LIVE_EXPIRY
-from kusanya.limits import TEST_COMPLETION_MAX
+from kusanya.domain.assumptions import LIVE_EXPIRY
+from kusanya.domain.limits import TEST_COMPLETION_MAX
 from kusanya.wire import Mode
 
 _GRACE: Final = timedelta(seconds=10)

@@ -14,9 +14,9 @@ from typing import Final
 import msgspec
 
 from kusanya.clock import SystemClock
+from kusanya.domain.limits import SIGNATURE_TOLERANCE_S
 from kusanya.errors import WireError
-from kusanya.limits import SIGNATURE_TOLERANCE_S
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya.webhooks.signature import (
     AnySecret,
     DuplicateSignature,

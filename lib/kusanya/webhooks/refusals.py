@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.limits import SIGNATURE_TOLERANCE_S
+from kusanya.domain.limits import SIGNATURE_TOLERANCE_S
 
 
 class RefusalReason(msgspec.Struct, frozen=True, kw_only=True):

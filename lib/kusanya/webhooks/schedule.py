@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.limits import ACKNOWLEDGEMENT_TIME, DISABLE_AFTER, RETRY_GAPS
+from kusanya.domain.limits import ACKNOWLEDGEMENT_TIME, DISABLE_AFTER, RETRY_GAPS
 
 ATTEMPTS: Final = len(RETRY_GAPS) + 1
 """Attempts that one delivery gets in all."""

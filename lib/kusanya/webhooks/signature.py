@@ -26,11 +26,11 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from kusanya.assumptions import SIGNATURE_HEADER_MAX_BYTES, SIGNATURE_MAX_V1
 from kusanya.clock import SystemClock
+from kusanya.domain.assumptions import SIGNATURE_HEADER_MAX_BYTES, SIGNATURE_MAX_V1
+from kusanya.domain.limits import SIGNATURE_TOLERANCE_S
 from kusanya.errors import KusanyaError, WireError
-from kusanya.limits import SIGNATURE_TOLERANCE_S
-from kusanya.secret import SIGNING_PREFIX, Secret
+from kusanya.privacy.secret import SIGNING_PREFIX, Secret
 from kusanya.wire import Event, decode_event
 
 AnySecret = str | Secret

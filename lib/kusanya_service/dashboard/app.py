@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya_service.asgi import App
 from kusanya_service.dashboard.controls import ClockRoutes, FaultRoutes
 from kusanya_service.dashboard.deliveries import DeliveryRoutes

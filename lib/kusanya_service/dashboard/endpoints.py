@@ -10,8 +10,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kusanya.limits import SIGNATURE_TOLERANCE_S
-from kusanya.secret import Secret
+from kusanya.domain.limits import SIGNATURE_TOLERANCE_S
+from kusanya.privacy.secret import Secret
 from kusanya.wire import Mode
 from kusanya_service.dashboard.web import answer, list_answer, mode_of, read
 from kusanya_service.delivery.address_policy import AddressBlocked, AddressPolicy, HostUnresolved

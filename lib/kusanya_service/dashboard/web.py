@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya.wire import Mode
 from kusanya_service.asgi import REQUEST_ID
 from kusanya_service.errors import ApiError, BadOption, StorageError, broken, envelope, unavailable

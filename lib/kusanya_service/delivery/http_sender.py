@@ -17,7 +17,7 @@ import certifi
 import httpcore
 import msgspec
 
-from kusanya.limits import ACKNOWLEDGEMENT_TIME
+from kusanya.domain.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.webhooks.signature import sign
 from kusanya_service.delivery.address_policy import (
     AddressBlocked,

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya.wire import Mode
 from kusanya_service.errors import ApiError
 from kusanya_service.simulation.rules import Rules

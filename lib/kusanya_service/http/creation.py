@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.assumptions import CURRENCY
+from kusanya.domain.assumptions import CURRENCY
 from kusanya.wire import Mode, Status
 from kusanya_service.http.idempotency import RETENTION_MS, KeyUse, is_kept
 from kusanya_service.http.requests import NewCollection

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.limits import IDEMPOTENCY_KEY_MAX_LENGTH, IDEMPOTENCY_RETENTION
+from kusanya.domain.limits import IDEMPOTENCY_KEY_MAX_LENGTH, IDEMPOTENCY_RETENTION
 from kusanya.wire import is_idempotency_key
 from kusanya_service.errors import ApiError
 from kusanya_service.simulation.clock import span_ms

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kusanya.limits import ACKNOWLEDGEMENT_TIME, IDEMPOTENCY_KEY_MAX_LENGTH
+from kusanya.domain.limits import ACKNOWLEDGEMENT_TIME, IDEMPOTENCY_KEY_MAX_LENGTH
 from kusanya.wire import EventType
 from kusanya_service.errors import Error
 from kusanya_service.http.requests import NewCollection

@@ -4,7 +4,7 @@ import logging
 from http import HTTPStatus
 from typing import Final
 
-from kusanya.http_limits import BoundedProtocol, ConnectionLimits, bounded
+from kusanya.platform.http_limits import BoundedProtocol, ConnectionLimits, bounded
 from kusanya_service.asgi import ABORT
 from kusanya_service.errors import ApiError, envelope
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, NoReturn
 
 import msgspec
 
-from kusanya.assumptions import (
+from kusanya.domain.assumptions import (
     DESCRIPTION_MAX_LENGTH,
     METADATA_KEY_MAX_LENGTH,
     METADATA_MAX_KEYS,

@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from kusanya.assumptions import LIVE_EXPIRY
-from kusanya.limits import TEST_COMPLETION_MAX, TEST_COMPLETION_MIN
+from kusanya.domain.assumptions import LIVE_EXPIRY
+from kusanya.domain.limits import TEST_COMPLETION_MAX, TEST_COMPLETION_MIN
 from kusanya.privacy import PhoneError, is_wire_phone, normalise_phone
 from kusanya.wire import Mode
 from kusanya_service.errors import BadOption

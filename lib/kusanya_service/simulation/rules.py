@@ -2,7 +2,7 @@
 
 import msgspec
 
-from kusanya.assumptions import AMOUNT_MAX, AMOUNT_MIN
+from kusanya.domain.assumptions import AMOUNT_MAX, AMOUNT_MIN
 from kusanya_service.simulation.networks import Networks
 from kusanya_service.simulation.seeded_random import SeededRandom
 from kusanya_service.simulation.tariff import Tariff

@@ -18,7 +18,7 @@ from wsgiref.types import WSGIApplication
 
 import uvicorn
 
-from kusanya.limits import ACKNOWLEDGEMENT_TIME
+from kusanya.domain.limits import ACKNOWLEDGEMENT_TIME
 from kusanya_service.asgi import App
 from kusanya_service.errors import BadOption
 from kusanya_service.loops import new_event_loop

@@ -17,7 +17,7 @@ from kusanya.store import Store
 from kusanya.store.records import IntentState, Note
 from kusanya.wire import Mode
 from kusanya_console.cli.lookup import command as lookup
-from kusanya_console.demo.folder import DemoFolder
+from kusanya_console.sandbox.demo.folder import DemoFolder
 
 Kusanya = Callable[..., tuple[int, str, str]]
 

@@ -5,8 +5,8 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from kusanya.reconcile.inputs import files
-from kusanya.reconcile.inputs.mapping import read_mapping
+from kusanya_books.read import files
+from kusanya_books.read.mapping import read_mapping
 
 Kusanya = Callable[..., tuple[int, str, str]]
 BOOKS = (

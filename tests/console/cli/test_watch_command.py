@@ -10,8 +10,8 @@ import pytest
 
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreAway, StoreUnavailable
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.profiles import Profile, load
-from kusanya.secret_url import SecretUrl
 from kusanya.store import Store
 from kusanya_console.cli.watch import _catch_signals, _open_when_there, _read_again
 

@@ -10,13 +10,13 @@ from tests.console.service.helpers import NOON, Build
 
 from kusanya.client import Client
 from kusanya.clock import ManualClock
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya_console.actions.service_admin import ServiceAdmin
 from kusanya_console.application.app import ConsoleApp
-from kusanya_console.dashboard.client import DashboardClient
-from kusanya_console.dashboard.reader import ServiceReader
+from kusanya_console.sandbox.dashboard.client import DashboardClient
+from kusanya_console.sandbox.dashboard.reader import ServiceReader
+from kusanya_console.sandbox.service_admin import ServiceAdmin
 from kusanya_service.options import Options
 from kusanya_service.testing import PaymentService, running_service
 from kusanya_service.testing.capturing_endpoint import CapturingEndpoint

@@ -13,8 +13,8 @@ from textual.widgets import Input
 
 from kusanya.store import Store
 from kusanya_console.application.app import ConsoleApp
+from kusanya_console.sandbox.screen.dialogs import AskScreen, SecretScreen
 from kusanya_console.screens.confirm import ConfirmScreen
-from kusanya_console.service.dialogs import AskScreen, SecretScreen
 from kusanya_service.testing import PaymentService
 from kusanya_service.testing.capturing_endpoint import Reply
 

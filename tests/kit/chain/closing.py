@@ -9,10 +9,10 @@ import msgspec
 from tests.kit.chain import world
 from tests.kit.chain.checker import Open, Paid, open_after
 
-from kusanya.business_day import EAT
-from kusanya.reconcile.analysis.report import CloseResult
-from kusanya.reconcile.pack import close
+from kusanya.domain.business_day import EAT
 from kusanya.store import Store
+from kusanya_books.judge.report import CloseResult
+from kusanya_books.pack import close
 
 
 class Closed(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ from tests.kit.chain.world import (
     moved,
 )
 
-from kusanya.business_day import EAT
+from kusanya.domain.business_day import EAT
 
 Key = tuple[str, str]
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 from tests.kit.payments import polled
 
-from kusanya.business_day import EAT
+from kusanya.domain.business_day import EAT
 from kusanya.state.observation import Observation
 from kusanya.store import Store
 

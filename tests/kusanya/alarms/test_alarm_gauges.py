@@ -17,7 +17,7 @@ from tests.kit.watched_shop import NOON, WatchedShop
 from kusanya import receiver
 from kusanya.alarms.gauges import StoreGauges
 from kusanya.clock import ManualClock
-from kusanya.http_limits import PortTaken
+from kusanya.platform.http_limits import PortTaken
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.cli.process.monitor import serving_pages

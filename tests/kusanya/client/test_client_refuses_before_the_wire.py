@@ -11,7 +11,7 @@ from kusanya.client import AsyncClient
 from kusanya.client.requests import CreateRequest, check_idempotency_key
 from kusanya.client.transport.address import address_of, mode_of
 from kusanya.errors import ConfigurationError
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya.wire import Mode, is_idempotency_key
 
 ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754000001", "reference": "order-1"}

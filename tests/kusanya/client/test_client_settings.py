@@ -16,7 +16,7 @@ import pytest
 from kusanya.client import AsyncClient, Client
 from kusanya.client.effects import Failure, Request, Response
 from kusanya.errors import ConfigurationError, KusanyaError, NotSent
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 
 ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754000001", "reference": "order-1"}
 

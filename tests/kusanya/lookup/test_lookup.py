@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import event
 from tests.kit.intents import prepare_intent
 
-from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
+from kusanya.domain.business_day import day_start
 from kusanya.lookup import (
     EventKind,
     LookupResult,

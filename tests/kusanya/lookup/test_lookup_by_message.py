@@ -12,8 +12,8 @@ from tests.kit.intents import prepare_intent
 from tests.kit.messages import CHANNELS, ISSUERS, SOON, Message, message
 from tests.kit.payments import by_event, polled
 
-from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
+from kusanya.domain.business_day import day_start
 from kusanya.lookup import (
     LookupResult,
     MatchKind,

@@ -9,9 +9,9 @@ from shutil import copy
 import pytest
 from tests.kit.payments import by_event
 
-from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
 from kusanya.confirmations import read
+from kusanya.domain.business_day import day_start
 from kusanya.lookup import LookupResult, find
 from kusanya.store import Store
 from kusanya.wire import Mode

@@ -9,8 +9,8 @@ import pytest
 from tests.kit.intents import prepare_intent
 from tests.kusanya.lookup.test_lookup import NOW, ask, collection, record, ways
 
-from kusanya.business_day import EAT, day_start
 from kusanya.clock import ManualClock
+from kusanya.domain.business_day import EAT, day_start
 from kusanya.lookup import MatchKind
 from kusanya.lookup.search.amounts import read_amount
 from kusanya.store import Store

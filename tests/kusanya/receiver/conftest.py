@@ -16,7 +16,7 @@ import pytest
 from tests.kusanya.receiver.peers import Headers, SignHeaders
 
 from kusanya.clock import Clock, ManualClock
-from kusanya.http_limits import ConnectionLimits
+from kusanya.platform.http_limits import ConnectionLimits
 from kusanya.receiver import app
 from kusanya.receiver.asgi import Receiver
 from kusanya.receiver.serve import RunningReceiver, serve

@@ -8,8 +8,8 @@ from tests.kusanya.receiver.peers import SignHeaders, connect, read_answer, requ
 from tests.kusanya.receiver.slow_journal import SlowJournal
 
 from kusanya.clock import Clock
-from kusanya.http_limits import ConnectionLimits
-from kusanya.http_limits.forwarded import origin_of
+from kusanya.platform.http_limits import ConnectionLimits
+from kusanya.platform.http_limits.forwarded import origin_of
 from kusanya.receiver import app
 from kusanya.receiver.serve import RunningReceiver
 from kusanya.store import Store

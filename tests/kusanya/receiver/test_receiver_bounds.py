@@ -19,7 +19,7 @@ from tests.kusanya.receiver.peers import (
 from tests.kusanya.receiver.slow_journal import SlowJournal
 
 from kusanya.clock import Clock
-from kusanya.http_limits import ConnectionLimits
+from kusanya.platform.http_limits import ConnectionLimits
 from kusanya.receiver import app
 from kusanya.store import Store
 from kusanya.store.records import DeliveryCommit, Verdict

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kusanya.errors import ConfigurationError
-from kusanya.http_limits.places import ConnectionLimits, Places
+from kusanya.platform.http_limits.places import ConnectionLimits, Places
 
 
 def test_of_one_address_the_longest_waiting_gives_way_to_one_too_many() -> None:

@@ -15,7 +15,7 @@ from tests.kusanya.receiver.peers import Headers, SignHeaders
 from tests.kusanya.receiver.slow_journal import SlowJournal
 
 from kusanya.clock import Clock
-from kusanya.http_limits import ConnectionLimits
+from kusanya.platform.http_limits import ConnectionLimits
 from kusanya.receiver import Limits, app
 from kusanya.receiver.serve import RunningReceiver
 from kusanya.store import Store

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from kusanya.errors import ConfigurationError
+from kusanya.privacy.secret import Secret
 from kusanya.receiver import EndpointSecrets, app
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
-from kusanya.secret import Secret
 from kusanya.store import Store
 from kusanya.store.records import Arrival, DeliveryCommit
 from kusanya.wire import Mode

@@ -26,7 +26,7 @@ from tests.kusanya.receiver.slow_journal import SlowJournal
 
 from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError
-from kusanya.http_limits import AddressRefused, PortTaken
+from kusanya.platform.http_limits import AddressRefused, PortTaken
 from kusanya.receiver import app
 from kusanya.receiver.serve import RunningReceiver, run, serve
 from kusanya.store import Store

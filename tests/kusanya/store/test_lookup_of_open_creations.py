@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 from tests.kit.intents import prepare_intent
 
-from kusanya.business_day import day_start
 from kusanya.clock import ManualClock
-from kusanya.failure_codes import FAILURE_CODES
+from kusanya.domain.business_day import day_start
+from kusanya.domain.failure_codes import FAILURE_CODES
 from kusanya.lookup import (
     CreationTimeline,
     LookupResult,

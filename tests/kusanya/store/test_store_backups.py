@@ -11,7 +11,7 @@ from sqlalchemy import create_engine, make_url, text
 
 from kusanya.clock import ManualClock, SystemClock
 from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
-from kusanya.secret_url import SecretUrl
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.store import Store, restore_file, verify_backup
 from kusanya.store.maintenance import backing_up
 from kusanya.store.records import Backup, BackupStatus

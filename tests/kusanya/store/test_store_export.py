@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from kusanya.errors import InputRefused, StoreUnavailable
-from kusanya.reconcile.inputs.store import exported
 from kusanya.store import Store
 from kusanya.store.maintenance.export import business_day
 from kusanya.store.records import ExportResult
 from kusanya.wire import Mode
+from kusanya_books.read.store import exported
 
 
 def read(path: Path) -> list[dict[str, Any]]:

@@ -11,8 +11,8 @@ from sqlalchemy.exc import ProgrammingError
 from tests.kit.roles import ROLES, logins_of
 
 from kusanya.clock import ManualClock
+from kusanya.domain.roles import Role
 from kusanya.errors import StoreError, StoreUnavailable
-from kusanya.roles import Role
 from kusanya.store import Store
 from kusanya.store.records import Note
 from kusanya.store.tables.delivery_months import parts

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from kusanya.catch_up import CatchUpResult, Progress, catch_up, catch_up_async
 from kusanya.client import AsyncClient, Client
 from kusanya.client.effects import Failure
 from kusanya.errors import OutcomeUnknown
@@ -15,6 +14,7 @@ from kusanya.intents import create_safely
 from kusanya.state.observation import Source
 from kusanya.store.records import IntentState
 from kusanya.watch import PollSettings, poll_once
+from kusanya.watch.catch_up import CatchUpResult, Progress, catch_up, catch_up_async
 from kusanya.wire import Mode
 
 

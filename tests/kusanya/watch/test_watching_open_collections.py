@@ -15,7 +15,7 @@ from kusanya.client import Client
 from kusanya.client.effects import Failure
 from kusanya.client.observations import answer_observation
 from kusanya.clock import ManualClock
-from kusanya.polling import poll_collection
+from kusanya.intents.polling import poll_collection
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict
@@ -65,9 +65,9 @@ def test_each_question_is_a_line_on_a_logger_of_its_own(
 ) -> None:
     made = scene.create(1, NEVER_FINISHES)
     scene.advance(31)
-    caplog.set_level(logging.INFO, "kusanya.polling.asked")
+    caplog.set_level(logging.INFO, "kusanya.intents.polling.asked")
     assert _poll(scene).asked == 1
-    [line] = [vars(one) for one in caplog.records if one.name == "kusanya.polling.asked"]
+    [line] = [vars(one) for one in caplog.records if one.name == "kusanya.intents.polling.asked"]
     assert (line["collection_id"], line["status"], line["mode"]) == (made, "created", "test")
 
 

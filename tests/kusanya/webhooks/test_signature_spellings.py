@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya.webhooks import SignatureError, check, sign
 from kusanya.webhooks.signature import _good_at_once
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya.webhooks import (
     DuplicateSignature,
     MalformedSignature,

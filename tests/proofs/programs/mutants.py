@@ -66,17 +66,17 @@ _INTENTS: Final = (
     "kusanya/intents/test_intent_machine.py",
 )
 _FEES: Final = (
-    "kusanya/reconcile/test_daily_fees.py",
-    "kusanya/reconcile/test_tariff_inference.py",
-    "kusanya/reconcile/test_declared_tariff_and_start.py",
-    "kusanya/reconcile/test_fee_audit_equals_a_plain_reference.py",
-    "kusanya/reconcile/test_planted_months.py",
+    "kusanya_books/test_daily_fees.py",
+    "kusanya_books/test_tariff_inference.py",
+    "kusanya_books/test_declared_tariff_and_start.py",
+    "kusanya_books/test_fee_audit_equals_a_plain_reference.py",
+    "kusanya_books/test_planted_months.py",
 )
 _MATCHING: Final = (
-    "kusanya/reconcile/test_match_equals_a_plain_reference.py",
-    "kusanya/reconcile/test_settlement_equals_a_plain_reference.py",
-    "kusanya/reconcile/test_settlement_payouts.py",
-    "kusanya/reconcile/test_planted_months.py",
+    "kusanya_books/test_match_equals_a_plain_reference.py",
+    "kusanya_books/test_settlement_equals_a_plain_reference.py",
+    "kusanya_books/test_settlement_payouts.py",
+    "kusanya_books/test_planted_months.py",
 )
 
 
@@ -118,8 +118,12 @@ ROOMS: Final[dict[str, Room]] = {
         _INTENTS,
     ),
     "redaction": Room(
-        ("kusanya.privacy", "kusanya.secret"),
-        ("kusanya/test_secret.py", "kusanya/test_privacy.py", "kusanya/test_privacy_logs.py"),
+        ("kusanya.privacy", "kusanya.privacy.secret"),
+        (
+            "kusanya/privacy/test_secret.py",
+            "kusanya/privacy/test_privacy.py",
+            "kusanya/privacy/test_privacy_logs.py",
+        ),
     ),
     "idempotency": Room(
         ("kusanya_service.http.idempotency", "kusanya_service.http.creation"),
@@ -142,68 +146,68 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_service/test_service_hostile_endpoints.py",
         ),
     ),
-    "prices": Room(("kusanya.reconcile.frames.prices",), _FEES),
+    "prices": Room(("kusanya_books.request.prices",), _FEES),
     "fees": Room(
         (), _FEES, queries=("fees/priced", "fees/unpaid", "fees/daily", "fees/exceptions")
     ),
     "bridge": Room((), _MATCHING, queries=("ledger/bridge", "settlement/bridge")),
     "match": Room(
-        ("kusanya.reconcile.matching.ledger",),
-        (_MATCHING[0], "kusanya/reconcile/test_following_an_advice.py"),
+        ("kusanya_books.match.ledger",),
+        (_MATCHING[0], "kusanya_books/test_following_an_advice.py"),
         queries=_all("ledger", but=("ledger/bridge",)),
         rules=("LEDGER",),
     ),
     "legs": Room(
         (
-            "kusanya.reconcile.matching.operator",
-            "kusanya.reconcile.matching.settlement",
-            "kusanya.reconcile.matching.bank",
+            "kusanya_books.match.operator",
+            "kusanya_books.match.settlement",
+            "kusanya_books.match.bank",
         ),
         (
-            "kusanya/reconcile/test_operator_equals_a_plain_reference.py",
-            "kusanya/reconcile/test_operator_and_bank.py",
-            "kusanya/reconcile/test_settlement_equals_a_plain_reference.py",
-            "kusanya/reconcile/test_settlement_payouts.py",
-            "kusanya/reconcile/test_where_every_line_went.py",
+            "kusanya_books/test_operator_equals_a_plain_reference.py",
+            "kusanya_books/test_operator_and_bank.py",
+            "kusanya_books/test_settlement_equals_a_plain_reference.py",
+            "kusanya_books/test_settlement_payouts.py",
+            "kusanya_books/test_where_every_line_went.py",
         ),
         queries=_all("operator", "bank", "legs", "settlement", but=("settlement/bridge",)),
         rules=("OPERATOR", "BANK"),
     ),
     "roll-forward": Room(
         (
-            "kusanya.reconcile.analysis.roll_forward",
-            "kusanya.reconcile.analysis.carried_legs",
-            "kusanya.reconcile.frames.earlier_period",
+            "kusanya_books.judge.roll_forward",
+            "kusanya_books.judge.carried_legs",
+            "kusanya_books.request.earlier_period",
         ),
         (
-            "kusanya/reconcile/test_months_roll_forward.py",
-            "kusanya/reconcile/test_legs_roll_forward.py",
-            "kusanya/reconcile/test_following_an_advice.py",
+            "kusanya_books/test_months_roll_forward.py",
+            "kusanya_books/test_legs_roll_forward.py",
+            "kusanya_books/test_following_an_advice.py",
         ),
     ),
     "postings": Room(
-        ("kusanya.reconcile.analysis.postings", "kusanya.reconcile.pack.journal_entries"),
-        ("kusanya/reconcile/test_journal_entries.py",),
+        ("kusanya_books.judge.postings", "kusanya_books.pack.journal_entries"),
+        ("kusanya_books/test_journal_entries.py",),
     ),
     "readers": Room(
         (
-            "kusanya.reconcile.inputs.tables.numbers",
-            "kusanya.reconcile.inputs.tables.dates",
-            "kusanya.reconcile.inputs.tables.kinds",
-            "kusanya.reconcile.inputs.bank.mt940",
-            "kusanya.reconcile.inputs.bank.camt",
+            "kusanya_books.read.tables.numbers",
+            "kusanya_books.read.tables.dates",
+            "kusanya_books.read.tables.kinds",
+            "kusanya_books.read.bank.mt940",
+            "kusanya_books.read.bank.camt",
         ),
         (
-            "kusanya/reconcile/test_every_spelling_reads_the_same.py",
-            "kusanya/reconcile/test_statements_of_operators_and_banks.py",
-            "kusanya/reconcile/test_ledger_and_statement_files.py",
+            "kusanya_books/test_every_spelling_reads_the_same.py",
+            "kusanya_books/test_statements_of_operators_and_banks.py",
+            "kusanya_books/test_ledger_and_statement_files.py",
         ),
     ),
     "verdict": Room(
-        ("kusanya.reconcile.analysis.findings", "kusanya.reconcile.analysis.accounting"),
+        ("kusanya_books.judge.findings", "kusanya_books.judge.accounting"),
         (
-            "kusanya/reconcile/test_where_every_line_went.py",
-            "kusanya/reconcile/test_one_verdict.py",
+            "kusanya_books/test_where_every_line_went.py",
+            "kusanya_books/test_one_verdict.py",
         ),
         queries=("inputs/read",),
     ),
@@ -371,7 +375,7 @@ def exchange_code(function: FunctionType, code: CodeType) -> None:
 
 def exchange_query(name: str, text: str) -> None:
     """Let a query ask something else."""
-    engine: Any = importlib.import_module("kusanya.reconcile.frames.engine")
+    engine: Any = importlib.import_module("kusanya_books.engine.engine")
     engine.files = lambda _package: _Shelf(name, text)
     engine._text.cache_clear()
 
@@ -392,7 +396,7 @@ def exchanges(room: Room) -> Iterator[tuple[str, Callable[[], None]]]:
         for said, text in sql_variants((SQL / f"{name}.sql").read_text(encoding="utf-8")):
             yield f"{name}, {said}", partial(exchange_query, name, text)
     for name in room.rules:
-        rules = getattr(importlib.import_module("kusanya.reconcile.matching.breaks"), name)
+        rules = getattr(importlib.import_module("kusanya_books.match.breaks"), name)
         for code, rule in rules.items():
             # Its place in the file is no line of a query's.
             for said, text in sql_variants(f"WHEN {rule.condition} THEN"):

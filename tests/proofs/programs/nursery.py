@@ -20,7 +20,7 @@ from typing import Any
 from tests.proofs.kit.deliveries import SECRET
 from tests.proofs.planted.bugs import checkpointing_every, planted
 
-from kusanya.http_limits import ConnectionLimits
+from kusanya.platform.http_limits import ConnectionLimits
 from kusanya.receiver.serve import RunningReceiver, run
 from kusanya.store import Store
 

@@ -79,8 +79,8 @@ def console(
         return
     if listen or trust_header or trusted_proxy:
         raise Refused("--listen, --trust-header and --trusted-proxy are for --web", code=USAGE)
-    from kusanya.service_clock import parse_clock
     from kusanya_console.cli.process.terminal import draws_in_ascii
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Refused("the console needs a terminal; for scripts there is kusanya find", code=USAGE)
@@ -166,8 +166,8 @@ def _show(
         queries_for,
     )
     from kusanya_console.application.app import ConsoleApp
-    from kusanya_console.cli.console.service import embedded_for
     from kusanya_console.cli.process.terminal import apply_settings, run_app
+    from kusanya_console.sandbox.commands.attached import embedded_for
 
     with ExitStack() as stack:
         client = client_for(chosen, clock, stack)

@@ -11,8 +11,8 @@ from kusanya.errors import ConfigurationError
 from kusanya_console.output import USAGE, Refused, say
 
 if TYPE_CHECKING:
+    from kusanya.domain.roles import Role
     from kusanya.profiles import Profile
-    from kusanya.roles import Role
     from kusanya.store import Store
     from kusanya_console.web.door import ProxyDoor
 
@@ -66,8 +66,8 @@ def in_a_browser(
     import os
 
     from kusanya.clock import SystemClock
-    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     if allow_writes:
         more = ": here roles say who may do more" if place.header else ""

@@ -10,9 +10,9 @@ from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_o
 from kusanya_console.output import USAGE, Refused, say, say_json
 
 if TYPE_CHECKING:
-    from kusanya.reconcile.pack.decisions import OpenItems
     from kusanya.store import Store
     from kusanya.store.records import BreakFact
+    from kusanya_books.pack.decisions import OpenItems
 
 _STATUSES: Final = ("open", "explained", "accepted", "to-be-booked")
 _breaks = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
@@ -127,7 +127,7 @@ def _open(profile: str | None, store: str | None, *, read_only: bool = False) ->
 
 def _load(store: "Store", pack: Path) -> "OpenItems":
     from kusanya.errors import InputRefused
-    from kusanya.reconcile.pack import decisions
+    from kusanya_books.pack import decisions
 
     try:
         return decisions.load(store, pack)
@@ -137,7 +137,7 @@ def _load(store: "Store", pack: Path) -> "OpenItems":
 
 def _record(store: "Store", pack: Path, break_id: str, **said: str | None) -> "BreakFact":
     from kusanya.errors import InputRefused
-    from kusanya.reconcile.pack import decisions
+    from kusanya_books.pack import decisions
 
     items = _load(store, pack)
     try:

@@ -10,7 +10,7 @@ from kusanya_console.cli.options import AsJson
 from kusanya_console.output import USAGE, Refused, say, say_json
 
 if TYPE_CHECKING:
-    from kusanya.reconcile.analysis.gap import GapAnswer
+    from kusanya_books.judge.gap import GapAnswer
 
 _EXAMPLE = "Example: kusanya gap 46052 --pack ./packs/kusanya-2026-03-01-... --currency TZS"
 
@@ -48,8 +48,8 @@ def gap(
     Books nothing. Says what is proven: that no smaller set exists, how many there are, or beyond
     how many rows nothing is proven.
     """
-    from kusanya.reconcile.analysis.gap import answer
-    from kusanya.reconcile.inputs import gap_rows
+    from kusanya_books.judge.gap import answer
+    from kusanya_books.read import gap_rows
 
     if (pack is None) == (file is None):
         raise Refused("name what to search in: either --pack FOLDER or --file FILE", code=USAGE)
@@ -83,7 +83,7 @@ def _amount(text: str) -> int:
 
 
 def _print(found: "GapAnswer") -> None:
-    from kusanya.reconcile.frames import columns
+    from kusanya_books import columns
 
     say("Tried first:")
     for row in columns.records(found.hypotheses):

@@ -10,7 +10,7 @@ from kusanya_console.cli.options import AsJson
 from kusanya_console.output import USAGE, Refused, say, say_json
 
 if TYPE_CHECKING:
-    from kusanya.reconcile.inputs.guess import Guess
+    from kusanya_books.read.guess import Guess
 
 _mapping = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 _SHOWN = 8
@@ -30,7 +30,7 @@ def add_to(app: typer.Typer) -> None:
 @_mapping.command("list", epilog="Example: kusanya mapping list")
 def list_(*, as_json: AsJson = False) -> None:
     """List the mappings that are shipped, and what of each file's shape is known."""
-    from kusanya.reconcile.inputs.mappings import SHIPPED, shipped
+    from kusanya_books.read.mappings import SHIPPED, shipped
 
     about = {name: shipped(name).about for name in SHIPPED}
     if as_json:
@@ -49,7 +49,7 @@ def list_(*, as_json: AsJson = False) -> None:
 def show(name: Annotated[str, typer.Argument(help="As kusanya mapping list names it.")]) -> None:
     """Print a shipped mapping as TOML, to use as it is or to change in a file of your own."""
     from kusanya.errors import InputRefused
-    from kusanya.reconcile.inputs import mappings
+    from kusanya_books.read import mappings
 
     try:
         text = mappings.text(name)
@@ -71,7 +71,7 @@ def try_(
     as_json: AsJson = False,
 ) -> None:
     """Guess how a file is written, show its first rows as they would be read, write the TOML."""
-    from kusanya.reconcile.inputs.guess import ROLES, guess
+    from kusanya_books.read.guess import ROLES, guess
 
     if not file.is_file():
         raise Refused(f"there is no file {file}", code=USAGE)

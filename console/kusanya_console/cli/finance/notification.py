@@ -11,7 +11,7 @@ from kusanya.wire import Mode
 from kusanya_console.output import USAGE, Refused, complain
 
 if TYPE_CHECKING:
-    from kusanya.reconcile.analysis.report import CloseResult
+    from kusanya_books.judge.report import CloseResult
 
 UNSENT: Final = 3
 """The exit code when a notification could not be sent."""
@@ -23,7 +23,7 @@ class Notification:
     def __init__(self, urls: tuple[str, ...], mode: Mode, days: tuple[date, date]) -> None:
         self._urls, self._mode, self._days = urls, mode, days
         if urls:
-            from kusanya import notify
+            from kusanya.alarms import notify
 
             try:
                 notify.check(urls)
@@ -34,7 +34,7 @@ class Notification:
         """Send a result, None for a run that was refused; say what was not sent and return it."""
         if not self._urls:
             return False
-        from kusanya import notify
+        from kusanya.alarms import notify
 
         data = _data(result, self._mode, self._days)
         title = f"Reconciliation {data['first']} to {data['last']}, {data['mode']}: "

@@ -16,7 +16,7 @@ from kusanya_console.cli.process.signals import interrupted_by_sigterm
 from kusanya_console.output import USAGE, Refused, complain, say, say_json, stop
 
 if TYPE_CHECKING:
-    from kusanya.reconcile.analysis.report import CloseResult
+    from kusanya_books.judge.report import CloseResult
 
 _EXAMPLE = (
     "Example: kusanya reconcile --mode live --ledger books.csv --mapping books.toml "
@@ -155,8 +155,8 @@ def reconcile(
     with progress_line("starting"):
         from kusanya.errors import ConfigurationError, InputRefused
         from kusanya.profiles import find_secret
-        from kusanya.reconcile.inputs import tolerance_file
-        from kusanya.reconcile.pack.close import run
+        from kusanya_books.pack.close import run
+        from kusanya_books.read import tolerance_file
 
     chosen = profile_of(profile, store)
     which = mode or chosen.mode
@@ -226,7 +226,7 @@ def _days(
     first: str | None, last: str | None, period: str | None, cutoff: str
 ) -> tuple[date, date]:
     """Return the first and the last business day; Refused where they are not named just once."""
-    from kusanya.reconcile.frames import days
+    from kusanya_books.request import days
 
     if period is None and first is not None and last is not None:
         return day_of("--from", first), day_of("--to", last)
@@ -247,7 +247,7 @@ def _pack(text: str | None) -> Path | None:
 
 
 def _judged_on(text: str | None, cutoff: str) -> date:
-    from kusanya.reconcile.frames import days
+    from kusanya_books.request import days
 
     try:
         today = days.business_day(now(), cutoff=days.cutoff(cutoff))
@@ -260,7 +260,7 @@ def _judged_on(text: str | None, cutoff: str) -> date:
 
 
 def _print(result: "CloseResult", mode: Mode, days: tuple[date, date]) -> None:
-    from kusanya.reconcile.matching.breaks import EVERY
+    from kusanya_books.match.breaks import EVERY
 
     if result.folder is None:
         complain(result.sentence)
@@ -282,7 +282,7 @@ def _print(result: "CloseResult", mode: Mode, days: tuple[date, date]) -> None:
 
 
 def _format_finding(row: dict[str, Any]) -> str:
-    from kusanya.reconcile.analysis.findings import money
+    from kusanya_books.judge.findings import money
 
     said = f"{row['rows']:,} {row['finding']}", money(row["currency"], row["amount"])
     return ", ".join(filter(None, said))
@@ -299,7 +299,7 @@ def _file(path: Path | None) -> str:
 def _existing_file(text: str | None) -> str:
     """Return a file, perhaps with a mapping before it, once both are known to be there."""
     from kusanya.errors import InputRefused
-    from kusanya.reconcile.inputs.mapped_files import split
+    from kusanya_books.read.mapped_files import split
 
     if not text:
         return ""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kusanya.lookup import CreationTimeline, LookupResult, Timeline
-    from kusanya.secret_url import SecretUrl
+    from kusanya.privacy.secret_url import SecretUrl
     from kusanya.store import Store
     from kusanya.wire import Mode
 
@@ -69,7 +69,7 @@ def find(
     contradict each other; of many texts one is enough for either.
     """
     from kusanya import lookup
-    from kusanya.business_day import day_start
+    from kusanya.domain.business_day import day_start
     from kusanya_console.cli.lookup import documents, words
     from kusanya_console.cli.lookup.batch import ExitCode, LookupReport, answer_all, read_texts
 
@@ -281,7 +281,7 @@ def _open_or_hint(url: "SecretUrl", *, read_only: bool = True) -> "Store":
 def _demo_hint(url: "SecretUrl") -> str:
     """Return what to add to the command for the demo's store, where there is another one of it."""
     from kusanya.profiles import data_folder
-    from kusanya_console.demo import STORE
+    from kusanya_console.sandbox.demo import STORE
     from kusanya_console.ui.language import translate
 
     demos = data_folder() / "demo" / STORE

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Final
 
-from kusanya.business_day import EAT
+from kusanya.domain.business_day import EAT
 from kusanya.lookup import (
     CreationTimeline,
     EventKind,

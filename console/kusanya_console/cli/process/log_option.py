@@ -10,7 +10,7 @@ LONG_RUNNING: Final = frozenset({"receive", "service", "watch"})
 """Commands that run for days and say what they do unless asked not to."""
 _DRAW: Final = frozenset({"console", "demo"})
 """Commands that own the terminal they run in."""
-_BUSY: Final = ("kusanya.receiver.accepted", "kusanya.polling.asked")
+_BUSY: Final = ("kusanya.receiver.accepted", "kusanya.intents.polling.asked")
 """Loggers of what comes by the thousand."""
 _KINDS: Final = ("text", "json", "off")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from kusanya.secret_url import SecretUrl
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.text import safe
 from kusanya_console.cli.options import (
     AsJson,
@@ -59,8 +59,8 @@ def backup(
     Exits with 1 when the check found something: the copy is kept, older ones are too, and it does
     not count as a backup for the alarm.
     """
-    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     chosen = profile_of(profile, store)
     ending = ".dump" if chosen.store.reveal().startswith("postgres") else ".sqlite"
@@ -107,8 +107,8 @@ def verify(
 ) -> None:
     """Put a backup back beside the store and check it there; exits with 1 if it cannot be."""
     from kusanya.profiles import find_secret
-    from kusanya.service_clock import parse_clock
     from kusanya.store import verify_backup
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     if backup.is_dir():
         named = [*backup.glob(f"{_BACKUPS}.dump"), *backup.glob(f"{_BACKUPS}.sqlite")]
@@ -143,9 +143,9 @@ def mark_backed_up(
     as_json: AsJson = False,
 ) -> None:
     """Say that other tools, such as pg_dump, made a backup and that it was verified."""
-    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
     from kusanya.store.records import Backup
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     if not backup.strip():
         raise Refused("--backup is empty: say how the backup was made", code=USAGE)
@@ -182,8 +182,8 @@ def expect_backups(
 
     Until somebody says so, it is 36 hours once a backup was made, and any age before the first.
     """
-    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     if (within is None) is not any_age:
         raise Refused("say either --within 36h or --any-age", code=USAGE)

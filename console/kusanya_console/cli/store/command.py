@@ -127,7 +127,7 @@ def forget_bodies(
     """Remove the raw bodies of old deliveries; what follows from them stays."""
     from datetime import datetime, time
 
-    from kusanya.business_day import EAT
+    from kusanya.domain.business_day import EAT
 
     day = day_of("--before", before)
     with _open(profile, store) as opened:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from kusanya.clock import SystemClock
-from kusanya.secret_url import SecretUrl
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.text import safe
 from kusanya_console.cli.options import AsJson, ProfileName, StoreUrl, profile_of
 from kusanya_console.output import note, say, say_json

@@ -43,8 +43,8 @@ def restore(
     as_json: AsJson = False,
 ) -> None:
     """Verify a backup and put it back; new creations wait for 'store resolve-restore'."""
-    from kusanya.service_clock import parse_clock
     from kusanya.store import restore_file
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     if "://" in str(to):
         raise Refused(
@@ -70,8 +70,8 @@ def mark_restored(
     as_json: AsJson = False,
 ) -> None:
     """Mark a store that was put back by other means, such as pg_restore or a copied file."""
-    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     chosen = profile_of(profile, store)
     with Store.open(chosen.store, create=False, clock=parse_clock(clock)) as opened:
@@ -115,8 +115,8 @@ def resolve(
 ) -> None:
     """Ask for every collection since the backup; when all answer, creations are sent again."""
     from kusanya.intents import resolve_restore
-    from kusanya.service_clock import parse_clock
     from kusanya.store import Store
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     if (collections is None) is not nothing_created:
         raise Refused("say either --collections FILE or --nothing-created", code=USAGE)

@@ -7,8 +7,8 @@ from typing import Final
 from kusanya.alarms.acknowledgements import acknowledgements
 from kusanya.alarms.alarm import Alarm
 from kusanya.alarms.rules import raised
-from kusanya.business_day import format_instant
 from kusanya.clock import Clock
+from kusanya.domain.business_day import format_instant
 from kusanya.errors import StoreError
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentState, Verdict

@@ -55,7 +55,6 @@ def talk(
     Ends with quit, or with the end of standard input.
     """
     from kusanya.errors import ConfigurationError
-    from kusanya.service_clock import parse_clock
     from kusanya_console.actions.context import AppContext
     from kusanya_console.actions.factory import (
         actions_for,
@@ -68,6 +67,7 @@ def talk(
     from kusanya_console.cli.talk.conversation import Conversation
     from kusanya_console.cli.talk.verbs import VERBS
     from kusanya_console.output import USAGE, Refused
+    from kusanya_console.sandbox.service_clock import parse_clock
 
     speak()
     try:

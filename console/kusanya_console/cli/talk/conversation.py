@@ -11,7 +11,7 @@ import msgspec
 
 from kusanya import lookup
 from kusanya.alarms.alarm import Alarm
-from kusanya.business_day import day_start
+from kusanya.domain.business_day import day_start
 from kusanya.errors import KusanyaError
 from kusanya.filters import FilterError
 from kusanya.store.records import CollectionRow, DeliveryRow, IntentRow, MissingEventRow

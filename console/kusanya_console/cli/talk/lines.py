@@ -10,8 +10,8 @@ from datetime import datetime
 
 from kusanya.alarms.acknowledgements import Acknowledgement
 from kusanya.alarms.alarm import Alarm
-from kusanya.business_day import format_instant
-from kusanya.channels import channel_label
+from kusanya.domain.business_day import format_instant
+from kusanya.domain.channels import channel_label
 from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow, IntentRow, MissingEventRow, Verdict
 from kusanya.text import safe

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 from kusanya import lookup
 from kusanya.alarms.acknowledgements import acknowledgements
 from kusanya.alarms.alarm import Alarm
-from kusanya.business_day import day_start
+from kusanya.domain.business_day import day_start
 from kusanya.filters import parse
 from kusanya.store.records import (
     CollectionRow,

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya import notify
+from kusanya.alarms import notify
 from kusanya.alarms.notices.messages import AlarmMessage
 from kusanya.errors import ConfigurationError, NotificationError
 

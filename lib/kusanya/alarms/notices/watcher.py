@@ -24,8 +24,8 @@ from kusanya.alarms.notices.messages import AlarmMessage, compose, joined
 from kusanya.alarms.notices.notices import DEBOUNCE, after_sending, due, observe
 from kusanya.alarms.notices.targets import NoticeTarget
 from kusanya.alarms.rules import raised
-from kusanya.business_day import format_instant
 from kusanya.clock import Clock
+from kusanya.domain.business_day import format_instant
 from kusanya.errors import KusanyaError, NotificationError, StoreError
 from kusanya.store import Store
 from kusanya.store.records import NoticeBook, PendingNotice, UnsentNotice

@@ -16,8 +16,8 @@ from kusanya.alarms.alarm import (
 from kusanya.alarms.inputs import AlarmInputs, format_unknown
 from kusanya.alarms.open_anomalies import OpenAnomaly
 from kusanya.alarms.stalled_intents import format_count
-from kusanya.assumptions import REPLAY_WINDOW
-from kusanya.channels import channel_label
+from kusanya.domain.assumptions import REPLAY_WINDOW
+from kusanya.domain.channels import channel_label
 from kusanya.filters import Filter, Term
 from kusanya.health.stuck_prompts import StuckChannel
 from kusanya.store.records import IntentRow

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from kusanya.errors import ConfigurationError
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 from kusanya.wire import Mode, mode_of_key
 
 _PORTS = {"http": 80, "https": 443}

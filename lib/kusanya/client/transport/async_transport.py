@@ -22,8 +22,8 @@ from kusanya.client.transport.connection import (
     Connection,
     headers_of,
 )
+from kusanya.domain.limits import ANSWER_MAX_BYTES
 from kusanya.errors import ConfigurationError
-from kusanya.limits import ANSWER_MAX_BYTES
 from kusanya.platform.forks import ForkAware
 
 

@@ -15,7 +15,7 @@ from kusanya.client.transport.connection import (
     Connection,
     headers_of,
 )
-from kusanya.limits import ANSWER_MAX_BYTES
+from kusanya.domain.limits import ANSWER_MAX_BYTES
 from kusanya.platform.deadline import CallDeadline, DeadlineBackend
 from kusanya.platform.forks import ForkAware
 

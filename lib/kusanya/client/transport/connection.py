@@ -13,7 +13,7 @@ import msgspec
 from kusanya.client.effects import Request
 from kusanya.client.transport.address import Address
 from kusanya.errors import ConfigurationError
-from kusanya.secret import Secret
+from kusanya.privacy.secret import Secret
 
 CONNECTIONS: Final = 100
 IDLE_S: Final = 5.0

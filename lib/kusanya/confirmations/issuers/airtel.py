@@ -8,9 +8,9 @@ import re
 from datetime import datetime, timedelta
 from typing import Final
 
-from kusanya.business_day import EAT
 from kusanya.confirmations.grammar import Grammar, forms
 from kusanya.confirmations.message import Direction
+from kusanya.domain.business_day import EAT
 
 _PARTS: Final = re.compile(r"[A-Z]{2}([0-9]{6})\.([0-9]{4})\.[A-Z0-9]{6}", re.IGNORECASE)
 _SLACK: Final = timedelta(minutes=10)

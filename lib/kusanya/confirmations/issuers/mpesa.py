@@ -8,9 +8,9 @@ languages. The Swahili payment to a business is assumed after the Swahili receip
 from datetime import datetime, timedelta
 from typing import Final
 
-from kusanya.business_day import EAT
 from kusanya.confirmations.grammar import Grammar, forms
 from kusanya.confirmations.message import Direction
+from kusanya.domain.business_day import EAT
 
 _DAYS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUV"
 _MONTHS: Final = "?ABCDEFGHIJKL"

@@ -7,9 +7,9 @@ sent, card payment, withdrawal. The Swahili ones are assumed.
 from datetime import datetime
 from typing import Final
 
-from kusanya.business_day import EAT
 from kusanya.confirmations.grammar import Grammar, forms
 from kusanya.confirmations.message import Direction
+from kusanya.domain.business_day import EAT
 
 
 def _check(receipt: str, at: datetime) -> str | None:

@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
-from kusanya.business_day import EAT
-from kusanya.channels import channel_label
 from kusanya.confirmations import Confirmation, Direction, MessageReading
+from kusanya.domain.business_day import EAT
+from kusanya.domain.channels import channel_label
 from kusanya.lookup.search.by_named_reference import having, known_elsewhere, misfit, other_name
 from kusanya.lookup.search.fitting import (
     FITS,

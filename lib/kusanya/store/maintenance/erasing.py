@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 from sqlalchemy import Connection, Table, Text, delete, func, select, text, update
 
-from kusanya.collection_columns import COLUMNS
+from kusanya.domain.collection_columns import COLUMNS
 from kusanya.errors import StoreError
 from kusanya.privacy import normalise_phone
 from kusanya.state.observation import Observation

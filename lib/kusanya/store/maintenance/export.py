@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from sqlalchemy import and_, select
 
-from kusanya.business_day import EAT
-from kusanya.collection_columns import COLUMNS, ColumnType
+from kusanya.domain.business_day import EAT
+from kusanya.domain.collection_columns import COLUMNS, ColumnType
 from kusanya.errors import StoreUnavailable
 from kusanya.privacy import mask_phone, mask_text, phone_hashes
 from kusanya.store.queries.base import StorePart

@@ -15,8 +15,8 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import LargeBinary, Table, Text
 
-from kusanya.assumptions import PHONE_MIN_DIGITS
-from kusanya.collection_columns import COLUMNS
+from kusanya.domain.assumptions import PHONE_MIN_DIGITS
+from kusanya.domain.collection_columns import COLUMNS
 from kusanya.privacy import PhoneError, normalise_phone, redact
 from kusanya.store.tables.payload import pack, pack_headers, unpack
 from kusanya.store.tables.schema import (

@@ -29,7 +29,7 @@ from sqlalchemy import (
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreTooNew, StoreUnavailable
-from kusanya.secret_url import SecretUrl
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.store.maintenance import migrations
 from kusanya.store.maintenance.maintenance import JOURNAL
 from kusanya.store.maintenance.opening import prepare

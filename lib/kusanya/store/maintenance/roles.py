@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from sqlalchemy import Connection, LargeBinary, Table, text
 
-from kusanya.roles import Role
+from kusanya.domain.roles import Role
 from kusanya.store.queries.base import StorePart
 from kusanya.store.tables.schema import (
     audit,

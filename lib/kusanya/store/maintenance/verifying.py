@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 from kusanya.clock import Clock
 from kusanya.errors import StoreUnavailable
 from kusanya.privacy import redact
-from kusanya.secret_url import SecretUrl
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.store.maintenance.backing_up import as_variables
 from kusanya.store.maintenance.maintenance import Maintenance
 from kusanya.store.maintenance.opening import prepare

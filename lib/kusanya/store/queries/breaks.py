@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from sqlalchemy import Row, insert, select
 
-from kusanya.collection_columns import NAME_MAX
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.records import BreakFact, BreakHistory, BreakStatus, BreakSubject, Key, Page

@@ -14,7 +14,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from kusanya.limits import ACKNOWLEDGEMENT_TIME
+from kusanya.domain.limits import ACKNOWLEDGEMENT_TIME
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.planner_hints import unindexed, unsearched
 from kusanya.store.records import (

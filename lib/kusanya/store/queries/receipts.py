@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy import Row, Select, bindparam, insert, select
 
-from kusanya.collection_columns import NAME_MAX
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import StoreError
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.notes_and_audit import audited

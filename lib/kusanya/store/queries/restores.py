@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select, update
 
-from kusanya.collection_columns import NAME_MAX
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason, StoreError
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.intents.rows import INTENT_COLUMNS, change, to_intent

@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from kusanya.errors import StoreDamaged, StoreError, StoreUnavailable
 from kusanya.platform.sqlite import bind_unchanged, sqlite_driver, sqlite_refusal
-from kusanya.secret_url import MASK, SecretUrl, mask_url
+from kusanya.privacy.secret_url import MASK, SecretUrl, mask_url
 from kusanya.store.tables.connections import Connections
 from kusanya.store.tables.file_identity import FileIdentity
 from kusanya.store.tables.sessions import (

@@ -10,7 +10,7 @@ from itertools import count
 from secrets import token_hex
 from typing import Final
 
-from kusanya.limits import INTEGER_MAX
+from kusanya.domain.limits import INTEGER_MAX
 from kusanya.platform.forks import ForkAware
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from sqlalchemy import Connection
 
-from kusanya.collection_columns import NAME_MAX
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import KusanyaError, StoreUnavailable
 from kusanya.state.observation import Dispute, Observation, Source
 from kusanya.store.records import Arrival, DeliveryCommit, Verdict

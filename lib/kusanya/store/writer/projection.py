@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
-from kusanya.collection_columns import COLUMNS, WORD_MAX, ColumnType
+from kusanya.domain.collection_columns import COLUMNS, WORD_MAX, ColumnType
 from kusanya.state.fold import fold
 from kusanya.state.observation import CollectionState, Observation
 from kusanya.store.records import AMOUNT_COUNTED_MAX, CollectionRow

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import ColumnElement, Connection, case, delete, func, literal_column, select, update
 
-from kusanya.collection_columns import NAME_MAX
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.store.records import Arrival, Verdict
 from kusanya.store.tables.schema import delivery, feed_head
 from kusanya.store.tables.values import clean, maybe_clean

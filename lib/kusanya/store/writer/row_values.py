@@ -4,7 +4,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
-from kusanya.collection_columns import NAME_MAX, WORD_MAX
+from kusanya.domain.collection_columns import NAME_MAX, WORD_MAX
 from kusanya.store.records import Arrival, Verdict
 from kusanya.store.tables.payload import pack_headers
 from kusanya.store.tables.values import EPOCH, holdable, is_plain, maybe_clean, maybe_us

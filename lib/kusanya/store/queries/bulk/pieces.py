@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyarrow import csv
 from sqlalchemy import ColumnElement, Connection, Select, func, literal
 
-from kusanya.collection_columns import COLUMNS, ColumnType
+from kusanya.domain.collection_columns import COLUMNS, ColumnType
 from kusanya.store.queries.bulk.fee_sources import FEES_APART
 
 TAKEN: Final = (

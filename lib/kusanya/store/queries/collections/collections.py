@@ -24,7 +24,7 @@ from sqlalchemy import (
     tuple_,
 )
 
-from kusanya.collection_columns import NAME_MAX
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.state.fold import fold
 from kusanya.state.observation import CollectionState, Observation
 from kusanya.store.queries.collections.hidden import state_of

@@ -20,7 +20,7 @@ from sqlalchemy import (
     select,
 )
 
-from kusanya.collection_columns import NAME_MAX
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.store.queries.collections.parts_of_text import BY_ID, TextPartSearch
 from kusanya.store.records import CollectionRow, MetadataTerm
 from kusanya.store.tables.payload import unpack

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, bindparam, func, literal_column, select
 
-from kusanya.collection_columns import NAME_MAX
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.store.queries.collections.metadata import MetadataSearch
 from kusanya.store.queries.collections.parts_of_text import BY_ID
 from kusanya.store.queries.collections.terms import LAST, phone_spellings

@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-from kusanya.collection_columns import NAME_MAX
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.planner_hints import unindexed
 from kusanya.store.records import CollectionRow

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, literal_column
 
-from kusanya.collection_columns import COLUMNS, IndexScope
+from kusanya.domain.collection_columns import COLUMNS, IndexScope
 from kusanya.store.queries.planner_hints import unindexed, unsearched
 from kusanya.store.records import CollectionFilter, SortOrder
 from kusanya.store.tables.schema import collection

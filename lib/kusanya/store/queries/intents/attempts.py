@@ -13,7 +13,7 @@ from typing import Final
 
 from sqlalchemy import bindparam, insert, update
 
-from kusanya.collection_columns import NAME_MAX
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
 from kusanya.state.observation import Observation
 from kusanya.store.queries.base import StorePart

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Select, bindparam, func, or_, select, tuple_, update
 
-from kusanya.collection_columns import NAME_MAX
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
 from kusanya.store.queries.collections.terms import phone_spellings
 from kusanya.store.queries.intents.attempts import IntentAttempts

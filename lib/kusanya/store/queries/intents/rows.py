@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, Select, bindparam, insert, select, update
 
-from kusanya.collection_columns import NAME_MAX
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
 from kusanya.store.queries.planner_hints import unindexed
 from kusanya.store.records import IntentRow, IntentState

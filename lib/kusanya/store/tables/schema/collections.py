@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sqlalchemy import BigInteger, Column, Index, Integer, Table, Text
 
-from kusanya.collection_columns import COLUMNS, ColumnType, IndexScope
+from kusanya.domain.collection_columns import COLUMNS, ColumnType, IndexScope
 from kusanya.store.tables.schema.base import ID, metadata, only
 
 _TYPES: Final[Mapping[ColumnType, Any]] = {

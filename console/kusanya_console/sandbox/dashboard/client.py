@@ -1,0 +1,100 @@
+"""Talk to the dashboard of the embedded service.
+
+The real service has no such thing: commands and screens that need it exist only where a profile
+names a dashboard and its token.
+"""
+
+import http
+from typing import Any, Final, Self
+
+import httpx
+import msgspec
+
+from kusanya.privacy.secret import Secret
+from kusanya.text import safe
+from kusanya_console.sandbox.dashboard.errors import DashboardError
+
+__all__ = ["DashboardClient", "DashboardError"]
+_TIMEOUT_S: Final = 10.0
+
+
+class DashboardClient:
+    """One connection to `/dashboard` with its bearer token.
+
+    Advancing a virtual clock returns only when everything due has happened, so that call alone
+    waits without a bound of its own.
+    """
+
+    def __init__(self, url: str, token: Secret, *, transport: httpx.BaseTransport | None = None):
+        self._http = httpx.Client(
+            base_url=url.rstrip("/") + "/",
+            headers={"Authorization": f"Bearer {token.reveal()}"},
+            timeout=_TIMEOUT_S,
+            trust_env=False,
+            transport=transport,
+        )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def get(self, path: str, **query: str | int) -> Any:
+        """Return the decoded answer to a GET below /dashboard/."""
+        return self._call("GET", path, params={name: str(value) for name, value in query.items()})
+
+    def post(self, path: str, body: object = None, *, patient: bool = False) -> Any:
+        """Return the decoded answer to a POST; `patient` waits without a bound."""
+        return self._call("POST", path, body=body, timeout=None if patient else _TIMEOUT_S)
+
+    def put(self, path: str, body: object) -> Any:
+        """Return the decoded answer to a PUT."""
+        return self._call("PUT", path, body=body)
+
+    def delete(self, path: str) -> Any:
+        """Return the decoded answer to a DELETE, or None for an empty one."""
+        return self._call("DELETE", path)
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: dict[str, str] | None = None,
+        body: object = None,
+        timeout: float | None = _TIMEOUT_S,
+    ) -> Any:
+        try:
+            answer = self._http.request(
+                method,
+                path.lstrip("/"),
+                params=params,
+                content=None if body is None else msgspec.json.encode(body),
+                headers={} if body is None else {"Content-Type": "application/json"},
+                timeout=timeout,
+            )
+        except httpx.HTTPError as error:
+            raise DashboardError(
+                f"the dashboard does not answer ({type(error).__name__}): is the service running?"
+            ) from error
+        if answer.status_code == http.HTTPStatus.UNAUTHORIZED:
+            raise DashboardError(
+                "the dashboard refuses the token: check KUSANYA_DASHBOARD_TOKEN",
+                status=answer.status_code,
+            )
+        if answer.is_error:
+            raise DashboardError(_complaint(answer), status=answer.status_code)
+        return msgspec.json.decode(answer.content) if answer.content else None
+
+
+def _complaint(answer: httpx.Response) -> str:
+    try:
+        message = msgspec.json.decode(answer.content)["error"]["message"]
+    except (msgspec.DecodeError, KeyError, TypeError):
+        message = "no reason given"
+    return f"the dashboard refused with {answer.status_code}: {safe(str(message), 300)}"

@@ -1,1 +1,0 @@
-"""The columns of every frame, by what the frame is about."""

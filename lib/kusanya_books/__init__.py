@@ -1,0 +1,63 @@
+"""Reconciliation: what came in, what it cost, what is missing, why customers failed.
+
+pandas DataFrames in and out, DuckDB inside, integers end to end; `frames.columns` says what every
+frame holds. A month walks through `inputs` (store, ledger, statement), `matching`, `analysis` and
+`pack`; `notebook` is for people's eyes. The modules that the notebooks use are names of this
+package, imported when they are first used: pandas and DuckDB cost more to import than a look-up
+may take.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from kusanya_books.judge import failures, fees, gap, report
+    from kusanya_books.match import ledger, settlement
+    from kusanya_books.pack import close
+    from kusanya_books.pack.close import run
+    from kusanya_books.present import (
+        answers,
+        chart,
+        environment_check,
+        stories,
+        timeline,
+        views,
+    )
+    from kusanya_books.read import guess, load
+
+__all__ = [
+    "answers",
+    "chart",
+    "close",
+    "environment_check",
+    "failures",
+    "fees",
+    "gap",
+    "guess",
+    "ledger",
+    "load",
+    "report",
+    "run",
+    "settlement",
+    "stories",
+    "timeline",
+    "views",
+]
+
+_FOLDERS: Final = {
+    "analysis": {"failures", "fees", "gap", "report"},
+    "inputs": {"guess", "load"},
+    "matching": {"ledger", "settlement"},
+    "notebook": {"answers", "chart", "environment_check", "stories", "timeline", "views"},
+    "pack": {"close"},
+}
+
+if not TYPE_CHECKING:  # a type checker would take every name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        if name == "run":
+            return import_module("kusanya_books.pack.close").run
+        for folder, modules in _FOLDERS.items():
+            if name in modules:
+                return import_module(f"kusanya_books.{folder}.{name}")
+        raise AttributeError(f"module 'kusanya_books' has no attribute {name!r}")

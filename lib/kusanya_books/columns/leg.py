@@ -1,0 +1,85 @@
+"""What comes of matching the operator's and the bank's statements."""
+
+from typing import Final
+
+from kusanya_books.columns.dtypes import AT, D, Schema, T, W
+
+RECEIPTS: Final = Schema(
+    "receipts",
+    {"collection_id": T, "receipt": T, "channel": T, "input": T, "line_no": W},
+)
+"""One row per operator's receipt of a collection, and the line of the statement that says so."""
+
+OPERATOR_MATCHES: Final = Schema(
+    "operator_matches",
+    {
+        "break_code": T,
+        "standing": T,
+        "match_rule": T,
+        "group_key": T,
+        "receipt": T,
+        "reference": T,
+        "collection_id": T,
+        "input": T,
+        "line_no": W,
+        "kind": T,
+        "channel": T,
+        "currency": T,
+        "status_operator": T,
+        "status_service": T,
+        "amount_operator": W,
+        "amount_service": W,
+        "amount_drift": W,
+        "fee_operator": W,
+        "fee_service": W,
+        "fee_drift": W,
+        "counted_operator": W,
+        "counted_service": W,
+        "bridge_effect": W,
+        "at": AT,
+        "completed_at": AT,
+        "operator_day": D,
+        "business_day": D,
+        "age_days": W,
+        "suggested_action": T,
+    },
+)
+"""One row per line of the operator's statements and per success of the service, met or alone.
+`bridge_effect` is operator - service, `fee_drift` what the operator charged more than the service
+says; a line of fees for many payments has their sums. A payment and its
+reversal have one `group_key`."""
+
+BANK_MATCHES: Final = Schema(
+    "bank_matches",
+    {
+        "break_code": T,
+        "standing": T,
+        "match_rule": T,
+        "group_key": T,
+        "payout": T,
+        "source": T,
+        "input": T,
+        "line_no": W,
+        "kind": T,
+        "channel": T,
+        "currency": T,
+        "amount_bank": W,
+        "amount_payout": W,
+        "counted_bank": W,
+        "counted_payout": W,
+        "bridge_effect": W,
+        "bank_day": D,
+        "payout_day": D,
+        "age_days": W,
+        "details": T,
+        "suggested_action": T,
+    },
+)
+"""One row per line of the bank's statements and per payout, met or alone; what met in a group has
+one `group_key`. `bridge_effect` is bank - payout."""
+
+LEG_BRIDGE: Final = Schema(
+    "leg_bridge", {"channel": T, "currency": T, "line": T, "rows": W, "amount": W}
+)
+"""Per channel and currency: the statement's sum, less the effect of each code, the other side's
+sum, what is unexplained; then, where lines have balances, opening, closing and what they leave."""

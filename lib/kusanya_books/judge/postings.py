@@ -1,0 +1,170 @@
+"""What there is to book, by business day and channel: collections, payouts, refunds, and breaks.
+
+Payouts and refunds are the rows that the legs judged, each once: what a leg calls a break is kept
+apart, under its code. VAT and excise are taken out of the fee where the agreed tariff names them;
+they are counted on the sum of a day and channel, not on each payment, so that they are whole units
+with one rounding.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pandas as pd
+
+from kusanya_books import columns
+from kusanya_books.columns import POSTINGS
+from kusanya_books.columns.dtypes import is_missing
+from kusanya_books.match.breaks.rule import BREAK
+from kusanya_books.match.operator import OperatorMatch
+from kusanya_books.match.settlement import SettlementMatch
+from kusanya_books.request.prices import rounded
+from kusanya_books.request.report_inputs import Inputs
+
+COLLECTIONS: Final = "collections"
+PAYOUT: Final = "payout"
+REFUND: Final = "refund"
+PAYOUT_BREAK: Final = "payout_break"
+"""Money that was paid out beyond what was earned, or that nothing was earned for."""
+LINE_BREAK: Final = "line_break"
+"""Money that an operator's line moved without a collection that explains it."""
+NOT_BOOKED: Final = "not_booked"
+"""What must not be booked before a person looked at it: it may not be money at all."""
+_REPEATED: Final = frozenset({"settlement_duplicate", "operator_line_again"})
+_FEES: Final = frozenset({"fee", "charge", "tax"})
+_WHOLE: Final = 10_000
+"""Basis points of one."""
+_Key = tuple[Any, ...]
+"""Business day, currency, channel, kind, break code."""
+
+
+def postings(
+    inputs: Inputs,
+    daily: pd.DataFrame,
+    *,
+    payouts: SettlementMatch | None = None,
+    operator: OperatorMatch | None = None,
+) -> pd.DataFrame:
+    """Return POSTINGS of a period from its DAILY fees and what the legs say of the statements.
+
+    What was paid out is what the settlement statement says of the channels and currencies that it
+    names, else what the operator's statement says. A line of a day outside the period is not
+    booked, and is listed.
+    """
+    sums: dict[_Key, tuple[int, int]] = {}
+    first, last = pd.Timestamp(inputs.period.first), pd.Timestamp(inputs.period.last)
+    for key, money in (*_settled(payouts), *_moved(operator, _settled_channels(inputs))):
+        # Lines of collections may say no day.
+        day = last if is_missing(key[0]) else key[0]
+        known = key if first <= day <= last else (*key[:3], NOT_BOOKED, key[4])
+        placed = tuple(None if is_missing(part) else part for part in (day, *known[1:]))
+        rows, total = sums.get(placed, (0, 0))
+        # In whole numbers of Python: a sum of the frame's own would wrap around in silence.
+        sums[placed] = rows + 1, total + money
+    rest = [(*key, rows, 0, 0, 0, 0, total) for key, (rows, total) in sums.items()]
+    names = list(POSTINGS.columns)
+    every = [*_collections(inputs, daily), *rest]
+    made = columns.frame(POSTINGS, pd.DataFrame(every, columns=names, dtype="object"))
+    order = ["business_day", "currency", "channel", "kind", "break_code"]
+    return made.sort_values(order, ignore_index=True)
+
+
+def taxes(fee: int, *, excise: int, vat: int) -> tuple[int, int]:
+    """Return the excise and the VAT that a fee holds, both in basis points.
+
+    VAT is on the fee with its excise; what is left is the fee without taxes.
+    """
+    before_vat = rounded(fee * _WHOLE, _WHOLE + vat, "half_up")
+    bare = rounded(before_vat * _WHOLE, _WHOLE + excise, "half_up")
+    return before_vat - bare, fee - before_vat
+
+
+def _collections(inputs: Inputs, daily: pd.DataFrame) -> list[tuple[Any, ...]]:
+    paid = daily[daily["business_day"].notna() & (daily["succeeded"] > 0)]
+    found = []
+    for row in columns.records(paid):
+        rates = _rates(inputs, row)
+        fee = int(row.fee)
+        excise, vat = taxes(fee, excise=rates[0], vat=rates[1])
+        key = (row.business_day, row.currency, row.channel, COLLECTIONS, None)
+        found.append((*key, row.succeeded, row.gross, fee, excise, vat, row.net))
+    return found
+
+
+def _rates(inputs: Inputs, row: Any) -> tuple[int, int]:
+    """Return excise and VAT of the price that holds on the row's day; 0 where none names them."""
+    prices = inputs.tariff
+    if prices is None:
+        return 0, 0
+    same = (
+        (prices["mode"] == row.mode)
+        & (prices["currency"] == row.currency)
+        & (prices["channel"] == row.channel)
+        & (prices["first_day"].isna() | (prices["first_day"] <= row.business_day))
+        & (prices["last_day"].isna() | (prices["last_day"] >= row.business_day))
+    )
+    held = prices[same.fillna(False)]
+    if held.empty:
+        return 0, 0
+    price = held.iloc[0]
+    excise, vat = (
+        0 if pd.isna(price[name]) else int(price[name]) for name in ("excise_bps", "vat_bps")
+    )
+    return excise, vat
+
+
+def _settled(payouts: SettlementMatch | None) -> Iterator[tuple[_Key, int]]:
+    """Yield what was paid out; of a break what clears the earnings, and the rest apart."""
+    if payouts is None:
+        return
+    for row in columns.records(payouts.rows[payouts.rows["net_settled"] != 0]):
+        where = (row.business_day, row.currency, row.channel)
+        paid, earned = int(row.net_settled), int(row.net)
+        if row.standing != BREAK:
+            yield (*where, PAYOUT, None), paid
+        elif row.break_code in _REPEATED:
+            yield (*where, NOT_BOOKED, row.break_code), paid
+        else:
+            clears = min(paid, earned) if row.count else 0
+            if clears:
+                yield (*where, PAYOUT, row.break_code), clears
+            if paid != clears:
+                yield (*where, PAYOUT_BREAK, row.break_code), paid - clears
+
+
+def _settled_channels(inputs: Inputs) -> set[tuple[Any, str]]:
+    """Return the channels and currencies of which a settlement statement says what was paid out."""
+    said = inputs.statement
+    if said is None:
+        return set()
+    return {
+        (None if is_missing(channel) else channel, currency)
+        for channel, currency in zip(said["channel"], said["currency"], strict=True)
+    }
+
+
+def _moved(
+    operator: OperatorMatch | None, settled: set[tuple[Any, str]]
+) -> Iterator[tuple[_Key, int]]:
+    """Yield what the operator's lines of the period moved beside payments that agree."""
+    if operator is None:
+        return
+    for row in columns.records(operator.rows[operator.rows["counted_operator"] != 0]):
+        where = (row.operator_day, row.currency, row.channel)
+        channel = None if is_missing(row.channel) else row.channel
+        is_settled = (channel, row.currency) in settled
+        moved = int(row.counted_operator)
+        if row.break_code in _REPEATED:
+            yield (*where, NOT_BOOKED, row.break_code), moved
+        elif row.standing == BREAK:
+            alone = is_missing(row.bridge_effect)
+            beside = moved if alone else int(row.bridge_effect)
+            # A payment that is too small leaves the rest on the clearing account, as what is owed.
+            if row.kind != "payment" or beside > 0:
+                # Fees are booked as the service counts them.
+                is_apart = is_settled or row.kind in _FEES
+                kind = NOT_BOOKED if is_apart else LINE_BREAK
+                yield (*where, kind, row.break_code), beside
+        elif row.kind == "refund":
+            yield (*where, REFUND, None), -moved
+        elif row.kind == "payout" and not is_settled:
+            yield (*where, PAYOUT, None), -moved

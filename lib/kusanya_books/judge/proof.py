@@ -1,0 +1,100 @@
+"""What a verdict of a period lacks, and what waits without being anybody's work yet."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from kusanya_books.columns.dtypes import text_of
+from kusanya_books.judge import coverage
+from kusanya_books.match import breaks
+from kusanya_books.match.bank import BankMatch
+from kusanya_books.match.ledger import LedgerMatch
+from kusanya_books.match.operator import OperatorMatch
+from kusanya_books.match.settlement import SettlementMatch
+from kusanya_books.request.report_inputs import Inputs
+
+
+def unproven(
+    inputs: Inputs,
+    found: dict[coverage.Key, coverage.Taken],
+    covered: pd.DataFrame,
+    *,
+    matched: LedgerMatch | None,
+    settled: SettlementMatch | None,
+    operator: OperatorMatch | None,
+    bank: BankMatch | None,
+) -> Iterator[str]:
+    """Yield what is not proven, and what to do: with one of them nobody may sign.
+
+    `found` and `covered` are what `coverage.taken` and `coverage.coverage` return.
+    """
+    if matched is None:
+        yield "no ledger was given"
+    elif _is_nothing_read(inputs):
+        yield "nothing was read: the store and the books are empty; see whether they are the right"
+    yield from _of_files(inputs, bank)
+    for each in inputs.expect:
+        is_given = coverage.is_leg_given(
+            each.leg, matched=matched, settled=settled, operator=operator, bank=bank
+        )
+        rows = covered[covered["leg"] == each.leg]
+        if each.channel is not None:
+            rows = rows[rows["channel"] == each.channel]
+        if not is_given or (len(rows) and not rows["amount_met"].any()):
+            yield f"{each} was expected, and nothing of it was compared: give its file"
+    if inputs.feed is not None:
+        yield from inputs.feed.doubts(
+            inputs.period, judged_on=inputs.judged_on, grace_days=inputs.tolerance.grace_days
+        )
+        for (channel, currency), one in found.items():
+            if one.open_rows:
+                yield (
+                    f"{one.open_rows:,} payment(s) of {channel}, {currency} {one.open_amount:,}, "
+                    "are not final: run kusanya catch-up, and close again"
+                )
+
+
+def _of_files(inputs: Inputs, bank: BankMatch | None) -> Iterator[str]:
+    """Yield what a file that was given does not prove."""
+    for load in inputs.quality:
+        if load.unproven:
+            yield f"{load.source}: {load.unproven}"
+    # What only clears items of an earlier period is compared with those.
+    left_open = inputs.carried is not None and (inputs.carried.items["leg"] == "bank").any()
+    if bank is not None and len(bank.rows) and not (bank.has_compared or left_open):
+        yield (
+            "no payout is known that the bank's statements could be compared with: give the "
+            "settlement statement, or the operators' with their payouts"
+        )
+
+
+def waiting(items: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return what waits within grace, by leg, code and currency: rows, sum, age of the oldest."""
+    waits = {code for code, rule in breaks.EVERY.items() if rule.waits}
+    chosen = items[items["finding"].isna() & items["break_code"].isin(waits)]
+    found = []
+    for key, rows in chosen.groupby(["leg", "break_code", "currency"], dropna=False):
+        leg, code, currency = key[0], str(key[1]), key[2]
+        ages = rows["age_days"].dropna()
+        found.append(
+            {
+                "leg": leg,
+                "break_code": code,
+                "meaning": breaks.EVERY[code].meaning,
+                "currency": text_of(currency),
+                "rows": len(rows),
+                # In whole numbers of Python: a sum of the frame's own would wrap around in silence.
+                "amount": sum(map(int, rows["amount"].dropna())),
+                "oldest_days": None if ages.empty else int(ages.max()),
+            }
+        )
+    return found
+
+
+def _is_nothing_read(inputs: Inputs) -> bool:
+    if inputs.read or inputs.carried is not None:
+        return False
+    if isinstance(inputs.ledger, pd.DataFrame):
+        return inputs.ledger.empty
+    return not any(load.kept for load in inputs.quality if load.leg == "ledger")

@@ -1,0 +1,342 @@
+"""What an earlier period left open, judged again: cleared, still open or changed.
+
+Opening + new - cleared ± changed = closing, for each currency and code of every leg, in rows and in
+money; suspected double payments and late changes stay with the pack that said so.
+A carried item of the books is matched again with everything that is known now: the lines that came
+with it, the books given now, and the whole store. A payout is judged by what was paid since; items
+of other legs as `carried_legs` says.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+import pandas as pd
+
+from kusanya.store.records import BreakStatus
+from kusanya_books import columns
+from kusanya_books.columns import (
+    BREAKS,
+    CARRIED,
+    ITEMS,
+    LEDGER,
+    ROLLED,
+)
+from kusanya_books.columns.dtypes import is_missing
+from kusanya_books.judge import carried_legs, findings, open_items, open_lines
+from kusanya_books.judge.open_items import Item
+from kusanya_books.match import break_life, breaks, ledger
+from kusanya_books.match.bank import BankMatch
+from kusanya_books.match.ledger import LedgerMatch
+from kusanya_books.request.earlier_period import BOOKS, STATEMENT, EarlierPeriod
+from kusanya_books.request.report_inputs import Inputs
+
+CLEARED: Final = "cleared"
+STILL_OPEN: Final = "still open"
+CHANGED: Final = "changed"
+_REFUNDS: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
+_RULES: Final = {**breaks.LEDGER, **breaks.SETTLEMENT}
+
+
+class RollForward(msgspec.Struct, frozen=True, kw_only=True):
+    """How what was carried ended, and what is open now."""
+
+    items: pd.DataFrame
+    """What is open at the end, of this period and of earlier ones, as `ITEMS`."""
+    carried: pd.DataFrame
+    """One row per item that was carried, and how it ended."""
+    expected: pd.DataFrame
+    """Items of two periods that clear what was carried: nobody need look at them."""
+    table: pd.DataFrame
+    """The account: one row per leg, currency and code."""
+    lines: pd.DataFrame
+    """The lines of the books that a later run needs, as `LEDGER`."""
+
+
+class _Refunds:
+    """The lines of the books that pay back, each of which clears one item of its order and sum."""
+
+    def __init__(self, books: pd.DataFrame | None) -> None:
+        found = columns.empty(LEDGER) if books is None else books
+        mine = found["kind"].isin(_REFUNDS) & (found["status"] == "paid")
+        some = found[mine.fillna(value=False)]
+        self._left = Counter(
+            zip(_spelled(some["reference"]), some["currency"], -some["amount"], strict=True)
+        )
+
+    def clears(self, was: Item) -> bool:
+        if not _RULES[was["break_code"]].refund_clears or was["reference"] is None:
+            return False
+        key = was["reference"].strip().lower(), was["currency"], was["amount"]
+        self._left[key] -= 1
+        return self._left[key] >= 0
+
+
+def roll(
+    inputs: Inputs,
+    items: pd.DataFrame,
+    *,
+    matched: LedgerMatch | None,
+    bank: BankMatch | None = None,
+) -> RollForward:
+    """Return what is open after a period that begins with what an earlier one left open."""
+    new = {item["break_id"]: item for item in columns.dicts(items)}
+    own = None if matched is None else matched.rows
+    carried = inputs.carried
+    if carried is None:
+        return _first_period(inputs, items, list(new.values()), own)
+    books = inputs.books
+    rows = _judge_books(inputs, carried, books)
+    judged = {} if rows is None else _open(rows)
+    other = carried_legs.judge(inputs, carried, new.values(), own=bank)
+    refunds = _Refunds(books)
+    endings = [
+        (was, _now(was, inputs, judged | other.now, new, books=books, refunds=refunds))
+        for was in columns.dicts(carried.items)
+        if _is_rolled(was)
+    ]
+    taken = {one["break_id"] for pair in endings for one in pair if one is not None}
+    left = [now for _, now in endings if now is not None]
+    cleared = {order for was, now in endings if now is None for order in _orders(was)}
+    expected = [item for item in new.values() if _is_expected(item, other.expected, cleared)]
+    taken |= {item["break_id"] for item in expected}
+    fresh = [item for id_, item in new.items() if id_ not in taken]
+    return RollForward(
+        items=_frame(ITEMS, [*fresh, *left]),
+        carried=_frame(CARRIED, [_account(was, now, span=_span(inputs)) for was, now in endings]),
+        expected=_frame(ITEMS, expected),
+        table=_table(endings, fresh),
+        lines=carried.lines if inputs.ledger is None else open_lines.of(inputs, own, rows),
+    )
+
+
+def _first_period(
+    inputs: Inputs, items: pd.DataFrame, new: list[Item], own: pd.DataFrame | None
+) -> RollForward:
+    """Return what is open after a period to which nothing was carried."""
+    return RollForward(
+        items=items,
+        carried=columns.empty(CARRIED),
+        expected=columns.empty(ITEMS),
+        table=_table([], new),
+        lines=open_lines.of(inputs, own),
+    )
+
+
+def _is_expected(item: Item, known: frozenset[str], cleared: set[tuple[Any, ...]]) -> bool:
+    """Return whether an item of two periods clears what was carried: by its id or its order."""
+    if item["status"] == BreakStatus.ACCEPTED.value:
+        return False
+    is_of_cleared_order = not cleared.isdisjoint(_orders(item))
+    return item["break_id"] in known or (item["finding"] == findings.ACROSS and is_of_cleared_order)
+
+
+def _judge_books(
+    inputs: Inputs, carried: EarlierPeriod, books: pd.DataFrame | None
+) -> pd.DataFrame | None:
+    """Return the rows of what was carried, matched again; None where there is nothing to match.
+
+    Without books nothing is proven: what was open stays open.
+    """
+    items = carried.items[carried.items["leg"] == BOOKS]
+    if books is None or items.empty:
+        return None
+    keys = carried.keys()
+    days = [*items["day"].dropna(), *carried.lines["booked_day"].dropna()]
+    first = min([inputs.period.first, *(day.date() for day in days)])
+    found = ledger.match(
+        carried_legs.known_collections(inputs, keys),
+        _books(books, carried, inputs, keys),
+        period=msgspec.structs.replace(inputs.period, first=first),
+        tolerance=inputs.tolerance,
+        as_of=inputs.judged_on,
+        basis=inputs.basis,
+        other_mode=inputs.other_mode,
+        intents=inputs.intents,
+    )
+    return break_life.with_life(found.rows, BREAKS, leg=BOOKS, inputs=inputs)
+
+
+def _books(
+    books: pd.DataFrame, carried: EarlierPeriod, inputs: Inputs, keys: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the lines that speak of what was carried.
+
+    By a name; of a carried line without one by the opposite amount.
+    """
+    before = carried.lines_before(books, inputs.period)
+    nameless = before.loc[before["reference"].isna() & before["collection_id"].isna(), "amount"]
+    named = _spelled(books["reference"]).isin(_spelled(keys["reference"]).dropna())
+    named |= books["collection_id"].isin(keys["id"].dropna())
+    named |= books["reference"].isna() & books["amount"].isin(-nameless)
+    return pd.concat([books[named], before], ignore_index=True)
+
+
+def _spelled(names: "pd.Series[str]") -> "pd.Series[str]":
+    return names.str.strip().str.lower()
+
+
+def _open(rows: pd.DataFrame) -> dict[str, Item]:
+    """Return the judged rows that are open, by their id."""
+    listed = open_items.of_books(rows[rows["break_id"].notna()], finding=findings.CARRIED)
+    return {item["break_id"]: item for item in listed}
+
+
+def _is_rolled(item: Item) -> bool:
+    return item["leg"] in {BOOKS, STATEMENT} or carried_legs.is_carried(item)
+
+
+def _now(
+    was: Item,
+    inputs: Inputs,
+    judged: Mapping[str, Item | None],
+    new: dict[str, Item],
+    *,
+    books: pd.DataFrame | None,
+    refunds: _Refunds,
+) -> Item | None:
+    """Return what a carried item is now, None where it is cleared."""
+    if was["leg"] in carried_legs.LEGS:
+        now = judged[was["break_id"]]
+    elif was["leg"] == STATEMENT:
+        now = _payout_now(was, inputs)
+    elif books is None:
+        now = {**was, "finding": _finding(was)}
+    elif refunds.clears(was):
+        return None
+    else:
+        now = judged.get(was["break_id"]) or _same_order(was, judged)
+    if now is None:
+        return None
+    # In the period's own list too: it is one thing, and counted there.
+    now = new.get(now["break_id"], now)
+    return open_items.decided({**now, "carried_from": was["carried_from"] or _span(inputs)}, inputs)
+
+
+def _same_order(was: Item, judged: Mapping[str, Item | None]) -> Item | None:
+    """Return what became of a line once its payment was found: the one open row of its order."""
+    same = [
+        item
+        for item in judged.values()
+        if item is not None
+        and item["leg"] == BOOKS
+        and was["reference"] is not None
+        and (item["reference"], item["currency"]) == (was["reference"], was["currency"])
+    ]
+    return same[0] if len(same) == 1 else None
+
+
+def _orders(item: Item) -> set[tuple[Any, ...]]:
+    """Return by which names an item's order is known."""
+    names = ("reference", "collection_id")
+    orders = {(name, item[name]) for name in names if not is_missing(item.get(name))}
+    return orders if is_missing(item["subject"]) else orders | {("subject", item["subject"])}
+
+
+def _payout_now(was: Item, inputs: Inputs) -> Item | None:
+    """Return a carried payout with what was paid since; None where nothing is owed any more."""
+    owed = was["balance"]
+    due = pd.Timestamp(inputs.judged_on) - was["day"]
+    code = was["break_code"]
+    if inputs.statement is not None:
+        since = inputs.statement
+        seen = set((was["reference"] or "").split())
+        mine = since["collection_id"] == was["collection_id"]
+        if was["collection_id"] is None:
+            mine = (since["business_day"] == was["day"]) & (since["channel"] == was["channel"])
+        mine &= since["currency"] == was["currency"]
+        lines = since[mine.fillna(value=False) & ~since["batch_id"].isin(seen)]
+        owed -= sum(int(net) for net in lines["net"])
+        if abs(owed) <= inputs.tolerance.amount:
+            return None
+        if owed != was["balance"]:
+            code = "settlement_short" if owed > 0 else "settlement_over"
+    if code == "settlement_pending" and due.days >= inputs.tolerance.settle_days:
+        code = "settlement_missing"
+    rule = _RULES[code]
+    changed = {
+        "break_code": code,
+        "standing": rule.standing.value,
+        "suggested_action": rule.action,
+        "balance": owed,
+        "amount": abs(owed),
+        "age_days": max(0, due.days),
+    }
+    figures = was["figures"] if owed == was["balance"] else f"{was['figures']}|{owed}"
+    now = {**was, **changed, "figures": figures}
+    return {**now, "finding": _finding(now)}
+
+
+def _span(inputs: Inputs) -> str | None:
+    span = None if inputs.carried is None else inputs.carried.period
+    return None if span is None else f"{span.first}..{span.last}"
+
+
+def _finding(item: Item) -> str | None:
+    return findings.CARRIED if item["standing"] == "break" else None
+
+
+def _account(was: Item, now: Item | None, *, span: str | None) -> Item:
+    same = now is not None and _state(was) == _state(now)
+    ended = {} if now is None else now
+    return {
+        **{name: was[name] for name in ("break_id", "leg", "reference", "collection_id")},
+        **{name: was[name] for name in ("currency", "day")},
+        "carried_from": was["carried_from"] or span,
+        "ending": CLEARED if now is None else STILL_OPEN if same else CHANGED,
+        "break_code": was["break_code"],
+        "amount": was["amount"],
+        "break_code_now": ended.get("break_code"),
+        "amount_now": ended.get("amount"),
+        **{name: ended.get(name) for name in ("status", "owner", "note", "suggested_action")},
+    }
+
+
+def _state(item: Item) -> tuple[Any, ...]:
+    return item["break_code"], item["currency"], item["amount"]
+
+
+def _table(endings: list[tuple[Item, Item | None]], fresh: list[Item]) -> pd.DataFrame:
+    """Return the account: what each code began with, what came and went, and what is left.
+
+    What is left is counted by itself, so that an item lost on the way does not foot.
+    """
+    sums: defaultdict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
+
+    def add(item: Item, part: str) -> None:
+        bucket = sums[item["leg"], item["currency"], item["break_code"]]
+        bucket[f"rows_{part}"] += 1
+        bucket[f"amount_{part}"] += int(item["amount"])
+
+    for was, now in endings:
+        add(was, "opening")
+        if now is None:
+            add(was, "cleared")
+        elif _state(was) != _state(now):
+            add(was, "changed_away")
+            add(now, "changed_to")
+    own = [item for item in fresh if _is_rolled(item)]
+    for item in own:
+        add(item, "new")
+    for item in [*own, *(now for _, now in endings if now is not None)]:
+        add(item, "closing")
+    rows = []
+    for leg, currency, code in sorted(sums, key=lambda key: tuple(map(str, key))):
+        found = sums[leg, currency, code]
+        foots = all(
+            found[f"{what}_opening"]
+            + found[f"{what}_new"]
+            - found[f"{what}_cleared"]
+            - found[f"{what}_changed_away"]
+            + found[f"{what}_changed_to"]
+            == found[f"{what}_closing"]
+            for what in ("rows", "amount")
+        )
+        parts = {name: found[name] for name in ROLLED.columns if name.startswith(("rows", "amo"))}
+        rows.append({"leg": leg, "currency": currency, "break_code": code, **parts, "foots": foots})
+    return _frame(ROLLED, rows)
+
+
+def _frame(schema: Any, rows: list[Item]) -> pd.DataFrame:
+    return columns.frame(schema, {name: [row.get(name) for row in rows] for name in schema.columns})

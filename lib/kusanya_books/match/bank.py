@@ -1,0 +1,87 @@
+"""The bank's statements against what was paid out: every line and every payout in one row.
+
+A payout is one of the operator's statements or, for a channel without any, a batch or a day of the
+settlement statement. A credit is a payout's by the receipt or batch that it names, by amount and
+day within `settle_days`, or by exact sums: one credit for several payouts, or several for one.
+"""
+
+from datetime import date
+from typing import Final
+
+import msgspec
+import pandas as pd
+
+from kusanya_books import columns
+from kusanya_books.columns import BANK_MATCHES, LEG_BRIDGE, MOVEMENTS, PLACES, STATEMENT
+from kusanya_books.engine.engine import query
+from kusanya_books.engine.engines import open_engine
+from kusanya_books.match import breaks
+from kusanya_books.match.breaks import RULES
+from kusanya_books.match.legs import Leg, bridge, has_unread
+from kusanya_books.request.days import Period
+from kusanya_books.request.quality import with_unread
+from kusanya_books.request.report_inputs import Inputs
+from kusanya_books.request.tolerance import PLAIN, Tolerance, terms
+
+_STEPS: Final = ("bank/sides", "bank/by_name", "bank/by_amount", "bank/by_sum", "bank/met")
+"""The queries in their order, each on what the earlier ones left."""
+
+
+class BankMatch(Leg, frozen=True, kw_only=True):
+    """What came of matching the bank's statements with what was paid out."""
+
+    other_side = "payouts total"
+
+
+def of(inputs: Inputs, *, everything: bool = True) -> BankMatch | None:
+    """Return the match of the bank's statements, or None where none was given.
+
+    Where no row of them could be read, its bridge says what they are worth, and it has no rows.
+    """
+    if inputs.movements is None or not (inputs.movements["leg"] == "bank").any():
+        if not has_unread(inputs.quality, of="bank"):
+            return None
+        return BankMatch(
+            rows=columns.empty(BANK_MATCHES),
+            bridge=with_unread(columns.empty(LEG_BRIDGE), inputs.quality, of="bank"),
+            is_unread=True,
+        )
+    matched = match(
+        inputs.movements_with_carried,
+        inputs.payouts_with_carried,
+        period=inputs.period,
+        tolerance=inputs.tolerance,
+        as_of=inputs.judged_on,
+        everything=everything,
+    )
+    bridge_ = with_unread(matched.bridge, inputs.quality, of="bank")
+    return msgspec.structs.replace(matched, bridge=bridge_)
+
+
+def match(
+    movements: pd.DataFrame,
+    statement: pd.DataFrame | None = None,
+    *,
+    period: Period,
+    tolerance: Tolerance = PLAIN,
+    as_of: date | None = None,
+    everything: bool = True,
+) -> BankMatch:
+    """Match the bank's movements with the payouts of the operator's and settlement statements.
+
+    A row is in the result when its day, or a day of its group, is in the period. `as_of` is the day
+    that ages are counted to; `everything` False leaves out rows that agree.
+    """
+    with open_engine() as engine:
+        engine.register("movements", movements, MOVEMENTS)
+        engine.register("statement", statement, STATEMENT)
+        engine.define(terms(period, tolerance, as_of=as_of))
+        engine.register("rules", breaks.table(breaks.BANK), RULES)
+        for step in _STEPS:
+            engine.run(query(step))
+        engine.run(query("bank/rows", break_code=breaks.break_code(breaks.BANK)))
+        return BankMatch(
+            rows=engine.frame(query("bank/answer"), BANK_MATCHES, {"everything": everything}),
+            bridge=bridge(engine, "bank total", "payouts total"),
+            places=engine.frame(query("legs/places"), PLACES),
+        )

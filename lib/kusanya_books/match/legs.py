@@ -1,0 +1,58 @@
+"""What every leg against a statement has: its rows, its bridge, and how much of both is left."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import msgspec
+import pandas as pd
+
+from kusanya_books import columns
+from kusanya_books.columns import LEG_BRIDGE, PLACES
+from kusanya_books.engine.engine import Engine, query
+from kusanya_books.request.quality import Quality
+
+
+class Leg(msgspec.Struct, frozen=True, kw_only=True):
+    """A leg's rows, worst first, and its bridge."""
+
+    rows: pd.DataFrame
+    bridge: pd.DataFrame
+    places: pd.DataFrame = columns.empty(PLACES)
+    """Where each line went, by `PLACES`."""
+    is_unread: bool = False
+    """Whether statements were given of which no row could be read: nothing is proven."""
+
+    other_side: ClassVar[str]
+    """The line of the bridge with the other side's total."""
+
+    @property
+    def has_compared(self) -> bool:
+        """Return whether the other side had anything: else the statements prove nothing."""
+        return bool(self.bridge.loc[self.bridge["line"] == self.other_side, "rows"].sum())
+
+    @property
+    def breaks(self) -> int:
+        """Return how many rows are breaks."""
+        return int((self.rows["standing"] == "break").sum())
+
+    @property
+    def unexplained(self) -> int:
+        """Return the sum of what the bridges leave unexplained, signs aside; 0 is the goal."""
+        left = self.bridge.loc[self.bridge["line"] == "unexplained", "amount"]
+        return int(left.abs().sum())
+
+    @property
+    def beside_balances(self) -> int:
+        """Return by how much movements and the balances beside them differ, signs aside."""
+        left = self.bridge.loc[self.bridge["line"] == "not in the balances", "amount"]
+        return int(left.abs().sum())
+
+
+def has_unread(loads: Iterable[Quality], *, of: str) -> bool:
+    """Return whether a row of one kind of input (`operator`, `bank`) could not be read."""
+    return any(load.rejected for load in loads if load.leg == of)
+
+
+def bridge(engine: Engine, total: str, other: str) -> pd.DataFrame:
+    """Return the bridge from a statement's sum, called `total`, to that of the other side."""
+    return engine.frame(query("legs/bridge", total=total, other=other), LEG_BRIDGE)

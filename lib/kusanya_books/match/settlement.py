@@ -1,0 +1,130 @@
+"""Did the money arrive: the provider's settlement statement against what collections earned."""
+
+from datetime import date
+
+import msgspec
+import pandas as pd
+
+from kusanya_books.columns import (
+    BRIDGE,
+    COLLECTIONS,
+    PAYOUTS,
+    PLACES,
+    SETTLED,
+    STATEMENT,
+    DType,
+    Schema,
+    frame,
+)
+from kusanya_books.engine.engine import Source, query
+from kusanya_books.engine.engines import open_engine
+from kusanya_books.match import break_life, breaks
+from kusanya_books.match.breaks import RULES
+from kusanya_books.request import earlier_period
+from kusanya_books.request.days import Period
+from kusanya_books.request.quality import with_unread
+from kusanya_books.request.report_inputs import Inputs
+from kusanya_books.request.tolerance import (
+    PLAIN,
+    SETTLE_DAYS,
+    Tolerance,
+    settle_days,
+    terms,
+)
+
+OWED = Schema(
+    "owed",
+    {
+        "collection_id": DType.TEXT,
+        "business_day": DType.DAY,
+        "channel": DType.TEXT,
+        "currency": DType.TEXT,
+    },
+)
+"""One row per payout that an earlier period left open: a line for it is of that period."""
+_GRANULARITY = Schema("granularity", {"item": DType.FLAG, "by_channel": DType.FLAG})
+
+
+class SettlementMatch(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of matching a statement with the collections that earned it."""
+
+    rows: pd.DataFrame
+    bridge: pd.DataFrame
+    places: pd.DataFrame = frame(PLACES, {name: [] for name in PLACES.columns})
+    """Where each line went, by `PLACES`."""
+
+    @property
+    def breaks(self) -> int:
+        """Return how many rows are breaks that nobody has accepted."""
+        return int(break_life.stands(self.rows).sum())
+
+    @property
+    def unexplained(self) -> int:
+        """Return the sum of what the bridges leave unexplained, signs aside; 0 is the goal."""
+        left = self.bridge.loc[self.bridge["line"] == "unexplained", "amount"]
+        return int(left.abs().sum())
+
+
+def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
+    """Return the match of the inputs' statement, or None where none was given."""
+    if inputs.statement is None:
+        return None
+    settled = match(
+        inputs.collections,
+        inputs.statement,
+        period=inputs.period,
+        tolerance=inputs.tolerance,
+        as_of=inputs.judged_on,
+        owed=None if inputs.carried is None else _owed(inputs.carried.items),
+        everything=everything,
+    )
+    bridge = with_unread(settled.bridge, inputs.quality, of="statement")
+    rows = break_life.with_life(settled.rows, PAYOUTS, leg=earlier_period.STATEMENT, inputs=inputs)
+    return msgspec.structs.replace(settled, bridge=bridge, rows=rows)
+
+
+def _owed(items: pd.DataFrame) -> pd.DataFrame:
+    mine = items[items["leg"] == earlier_period.STATEMENT].rename(columns={"day": "business_day"})
+    return frame(OWED, mine[list(OWED.columns)])
+
+
+def match(
+    collections: Source,
+    statement: pd.DataFrame,
+    *,
+    period: Period,
+    tolerance: Tolerance = PLAIN,
+    as_of: date | None = None,
+    owed: pd.DataFrame | None = None,
+    everything: bool = True,
+) -> SettlementMatch:
+    """Match a statement with the net of what succeeded, by day and channel or by collection.
+
+    A statement has either a collection on every line or on none. A day is due `settle_days` after
+    it, and the lines of a channel may all be dated by up to as many days later; a line that pays
+    several days is split into them where their sum is exact. A statement that names no channel is
+    of all together. Every line is in one row, whatever its day. `as_of` is the day of judgement,
+    `owed` by `OWED` are payouts that an earlier period left open.
+    Raises ValueError for a statement of both kinds, and for collections of both modes.
+    """
+    named = statement["collection_id"].notna()
+    if named.any() and not named.all():
+        raise ValueError("the statement names a collection on some lines and not on others")
+    with open_engine(collections) as engine:
+        engine.register("collections", collections, COLLECTIONS)
+        engine.one_mode("collections")
+        engine.register("statement", statement, STATEMENT)
+        engine.register("owed", owed, OWED)
+        engine.define(terms(period, tolerance, as_of=as_of))
+        unnamed = not statement.empty and statement["channel"].isna().all() and not named.any()
+        item = frame(_GRANULARITY, {"item": [bool(named.any())], "by_channel": [not unnamed]})
+        engine.register("granularity", item, _GRANULARITY)
+        engine.register("rules", breaks.table(breaks.SETTLEMENT), RULES)
+        engine.register("settle_days_of", settle_days(tolerance), SETTLE_DAYS)
+        engine.run(query("settlement/days"))
+        engine.run(query("settlement/rows"))
+        return SettlementMatch(
+            rows=engine.frame(query("settlement/answer"), SETTLED, {"everything": everything}),
+            bridge=engine.frame(query("settlement/bridge"), BRIDGE),
+            places=engine.frame(query("settlement/places"), PLACES),
+        )

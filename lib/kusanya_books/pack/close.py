@@ -1,0 +1,405 @@
+"""The month-end run: one command's worth, and the same bytes whenever it is run again.
+
+A run is named by what went into it: period, cutoff, mode, tolerances, files, tariff, store, journal
+position and version. No wall clock takes part. A closed period is never rewritten; what arrives
+late is a delta that the next pack carries.
+"""
+
+import hashlib
+from collections.abc import Hashable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pandas as pd
+import pyarrow as pa
+
+from kusanya.errors import ConfigurationError, InputRefused, KusanyaError
+from kusanya_books import columns
+from kusanya_books.columns import (
+    CLOSED,
+    COLLECTIONS,
+    DELTA,
+    FILES,
+    LEDGER,
+    DType,
+    Schema,
+)
+from kusanya_books.engine.engine import query
+from kusanya_books.engine.engines import open_engine, shared_databases
+from kusanya_books.judge import proof
+from kusanya_books.judge.report import (
+    CloseResult,
+    Report,
+    ReportVerdict,
+    closed,
+    report,
+)
+from kusanya_books.match.ledger import Progress
+from kusanya_books.pack import (
+    account_map,
+    journal_entries,
+    journal_files,
+    kept_receipts,
+    summary,
+    write,
+)
+from kusanya_books.pack.account_map import AccountMap
+from kusanya_books.pack.imprint import imprint
+from kusanya_books.pack.journal_entries import Booked, Journals
+from kusanya_books.read import earlier_pack, load
+from kusanya_books.request.days import DAY
+from kusanya_books.request.report_inputs import Inputs
+from kusanya_books.request.tolerance import PLAIN, Tolerance
+
+_AMOUNTS: Final = Schema("amounts", {"what": DType.TEXT, "amount": DType.WHOLE})
+_LARGEST: Final = """
+(SELECT 'collection ' || id AS what, amount FROM collections ORDER BY amount DESC, id LIMIT 1)
+UNION ALL
+(SELECT 'ledger row ' || row_no AS what, amount FROM ledger ORDER BY amount DESC, row_no LIMIT 1)
+"""
+
+
+@shared_databases()
+def run(
+    *,
+    first: date,
+    last: date,
+    out: Path,
+    ledger: str = "",
+    store: str = "",
+    statement: str = "",
+    operator: Sequence[str] = (),
+    bank: Sequence[str] = (),
+    mapping: str = "",
+    tariff: str = "",
+    mode: str = "",
+    cutoff: str = "00:00",
+    as_of: int | None = None,
+    previous: Path | None = None,
+    carry: bool = False,
+    judged_on: date | None = None,
+    expect: Sequence[str] = (),
+    max_breaks: int = 0,
+    accounts: str = "",
+    tolerance: Tolerance = PLAIN,
+    engine: str = "",
+    entity: str = "",
+    keep_receipts: bool = False,
+    progress: Progress | None = None,
+) -> CloseResult:
+    """Reconcile a period and write its pack into a folder of its own under `out`.
+
+    `previous` is the folder of an earlier pack, whose open items and late changes this one
+    carries; where it is None, `carry` takes the newest pack of `out` of the same store, mode and
+    entity that ends before the period. `judged_on` is the day that ages are counted to, today's
+    where None, and `expect` what must be compared; both as in `load.inputs`, as is `engine`; the
+    pack is the same whichever ran. `progress` is called with what is being done. With `accounts`,
+    an account map, the pack holds journal entries too. Rows that cannot be read are listed in the
+    pack, and its verdict is then not closed.
+    Nothing is written when a file as a whole or the store cannot be read: the result is failed and
+    says why. Raises ConfigurationError for what the caller got wrong: a mode, cutoff or position,
+    or a period that ends before it begins.
+    `entity` says on every page whose books these are. With `keep_receipts` the store keeps the
+    operator's receipts that were found; it must be a store, and a statement of an operator given.
+    """
+    if keep_receipts and not operator:
+        raise ConfigurationError("receipts come from an operator's statement, and none was given")
+    keeper = kept_receipts.store_of(store) if keep_receipts else ""
+    if last < first:
+        raise ConfigurationError(f"the period ends on {last}, before it begins on {first}")
+    try:
+        if previous is None and carry:
+            previous = earlier_pack.newest(
+                out, store_id=load.store_id(store), mode=mode, entity=entity, before=first
+            )
+        made = prepare(
+            store,
+            mode=mode,
+            period=f"{first}..{last}",
+            cutoff=cutoff,
+            ledger=ledger,
+            statement=statement,
+            operator=operator,
+            bank=bank,
+            mapping=mapping,
+            tariff=tariff,
+            previous="" if previous is None else str(previous),
+            as_of=as_of,
+            judged_on=judged_on,
+            expect=expect,
+            accounts=accounts,
+            tolerance=tolerance,
+            engine=engine,
+            entity=entity,
+            progress=progress,
+        )
+        if progress is not None:
+            progress("writing the pack")
+        result = finish(made, out=str(out), max_breaks=max_breaks, progress=progress)
+        kept = kept_receipts.record_in(keeper, made.report) if keeper else None
+    except ConfigurationError:
+        raise
+    except KusanyaError as error:
+        return CloseResult(verdict=ReportVerdict.FAILED, sentence=str(error))
+    else:
+        came_before = None if previous is None else previous.name
+        return msgspec.structs.replace(
+            result, receipts=kept, previous=came_before, gap=_gap(made.report.inputs)
+        )
+
+
+def _gap(inputs: Inputs) -> str | None:
+    """Return the days that lie between what was carried and the period; None for none."""
+    if inputs.carried is None:
+        return None
+    begins, ends = inputs.carried.period.last + DAY, inputs.period.first - DAY
+    return None if ends < begins else f"{begins} to {ends}"
+
+
+class ClosePackage(msgspec.Struct, frozen=True, kw_only=True):
+    """A period that is ready to be written."""
+
+    report: Report
+    files: dict[str, str | None]
+    """What went into it beside the inputs: SHA-256 of mapping and tariff, an earlier run id."""
+    entity: str = ""
+    """Whose books these are, as every page says."""
+    accounts: AccountMap | None = None
+    """Where the journal entries are booked; without it the pack has none."""
+
+
+def prepare(
+    store: str = "",
+    *,
+    mode: str = "",
+    period: str,
+    cutoff: str = "00:00",
+    ledger: str = "",
+    statement: str = "",
+    operator: Sequence[str] = (),
+    bank: Sequence[str] = (),
+    mapping: str = "",
+    tariff: str = "",
+    previous: str = "",
+    as_of: int | None = None,
+    judged_on: date | None = None,
+    expect: Sequence[str] = (),
+    accounts: str = "",
+    tolerance: Tolerance = PLAIN,
+    engine: str = "",
+    entity: str = "",
+    progress: Progress | None = None,
+) -> ClosePackage:
+    """Read, match and audit a period; write nothing.
+
+    Raises InputRefused when a total is past 63 bits, with the rows of the largest amounts; and
+    whatever `load.inputs` raises.
+    """
+    earlier = earlier_pack.read(Path(previous)) if previous else None
+    booked_on = account_map.read(Path(accounts)) if accounts else None
+    loaded = load.inputs(
+        store,
+        mode=mode,
+        period=period,
+        cutoff=cutoff,
+        ledger=ledger,
+        statement=statement,
+        operator=operator,
+        bank=bank,
+        mapping=mapping,
+        tariff=tariff,
+        tolerance=tolerance,
+        as_of=as_of,
+        judged_on=judged_on,
+        expect=expect,
+        carried=None if earlier is None else earlier.carried,
+        evidence=True,
+        on_disk=True,
+        engine=engine,
+        progress=progress,
+    )
+    files: dict[str, str | None] = {"mapping": _digest(mapping), "tariff": _digest(tariff)}
+    if accounts:
+        files["accounts"] = _digest(accounts)
+    late = None
+    if earlier is not None:
+        files["previous"] = str(earlier.manifest["run_id"])
+        # An export has one position only, its own.
+        upto = None if loaded.is_export else loaded.as_of
+        late = delta(Path(previous), store=store, as_of=upto, engine=engine)
+    try:
+        made = report(loaded, late=late, progress=progress)
+    except OverflowError as error:
+        raise InputRefused(f"nothing was closed: {error}; {_largest(loaded)}") from error
+    return ClosePackage(report=made, files=files, entity=entity, accounts=booked_on)
+
+
+def _largest(inputs: Inputs) -> str:
+    """Return which collection and which line say the largest amounts."""
+    with open_engine(inputs.collections, inputs.ledger) as engine:
+        engine.register("collections", inputs.collections, COLLECTIONS)
+        engine.register("ledger", inputs.ledger, LEDGER)
+        rows = columns.records(engine.frame(_LARGEST, _AMOUNTS))
+        return "; ".join(f"the largest amount of {row.what} is {row.amount:,}" for row in rows)
+
+
+def finish(
+    closing: ClosePackage, *, out: str, max_breaks: int = 0, progress: Progress | None = None
+) -> CloseResult:
+    """Write the pack of a prepared period under `out` and return the result; see `pack`."""
+    return pack(
+        closing.report,
+        out=Path(out),
+        max_breaks=max_breaks,
+        files=closing.files,
+        entity=closing.entity,
+        accounts=closing.accounts,
+        progress=progress,
+    )
+
+
+def manifest(result: CloseResult) -> pd.DataFrame:
+    """Return the files of a pack with their SHA-256, as its manifest says.
+
+    Raises InputRefused when there is no pack.
+    """
+    if result.folder is None:
+        raise InputRefused(f"there is no pack: {result.sentence}")
+    files = earlier_pack.read(result.folder).manifest["files"]
+    return columns.frame(
+        FILES,
+        {
+            "file": list(files),
+            "bytes": [file["bytes"] for file in files.values()],
+            "sha256": [file["sha256"] for file in files.values()],
+        },
+    )
+
+
+@shared_databases()
+def pack(
+    made: Report,
+    *,
+    out: Path,
+    max_breaks: int = 0,
+    files: dict[str, str | None] | None = None,
+    entity: str = "",
+    accounts: AccountMap | None = None,
+    progress: Progress | None = None,
+) -> CloseResult:
+    """Write the pack of a report and return the result.
+
+    `files` names what else went into it, by SHA-256 or run id: mapping, tariff, an earlier pack.
+    `accounts` adds the folder `journals`, with a file for each program that imports entries.
+
+    The folder appears whole or not at all. Where it is there already, with the same contents, it is
+    left alone. Raises PackRefused when it cannot be written or differs from what is there.
+    """
+    identity = {**summary.identity(made.inputs, files or {}), "max_breaks": max_breaks}
+    # A watcher's note is no fact of the journal: what it leaves unproven is part of the identity.
+    identity |= {"entity": entity, "unproven": list(made.unproven)}
+    before = None if accounts is None else journal_entries.earlier_close(out, identity)
+    if before is not None:
+        identity[journal_entries.AFTER] = before[0]
+    run_id = summary.run_id(identity)
+    booked = None if accounts is None else _journals(made, accounts, before)
+    verdict = made.verdict(max_breaks=max_breaks)
+    span = made.inputs.period
+    name = f"kusanya-{span.first}-{span.last}-{made.inputs.mode.value}-{run_id}"
+    folder = write.write(
+        made,
+        out / name,
+        summary=[
+            *summary.first_sheet(made, run_id, verdict, identity),
+            *([] if booked is None else _facts_of(booked)),
+        ],
+        imprint=imprint(made, run_id=run_id, verdict=verdict, made_from=identity),
+        manifest={
+            "run_id": run_id,
+            "verdict": verdict.value,
+            "made_from": identity,
+            "books": made.matched is not None,
+        },
+        others={} if accounts is None or booked is None else _files_of(booked, accounts),
+        progress=progress,
+    )
+    return CloseResult(
+        verdict=verdict,
+        sentence=summary.sentence(made, verdict),
+        run_id=run_id,
+        folder=folder,
+        breaks=made.breaks,
+        unexplained=made.unexplained,
+        by_code=summary.by_code(made),
+        findings=tuple(_plain(row) for row in made.findings.to_dict("records")),
+        coverage=tuple(_plain(row) for row in made.coverage.to_dict("records")),
+        unproven=made.unproven,
+        waiting=tuple(proof.waiting(made.items)),
+    )
+
+
+def _journals(made: Report, accounts: AccountMap, booked: Booked | None) -> Journals:
+    return journal_entries.journals(made.page("postings").frame, accounts, booked=booked)
+
+
+def _facts_of(booked: Journals) -> summary.Summary:
+    left = sum(abs(each.amount) for each in booked.not_booked)
+    said = f"{len(booked.entries):,} in journals" if not booked.refusal else booked.refusal
+    return [("journal entries", said), ("money of breaks that no entry books", left)]
+
+
+def _files_of(booked: Journals, accounts: AccountMap) -> dict[str, bytes]:
+    """Return the files to import, none where an account is missing, and what is in none of them."""
+    made = {"journals/not_booked.csv": journal_files.not_booked(booked)}
+    if booked.refusal:
+        return {**made, "journals/missing_accounts.csv": journal_files.missing(booked)}
+    for form in journal_files.FORMS:
+        parts = journal_files.files(booked.entries, accounts, form)
+        names = journal_files.names(form, parts)
+        made |= {f"journals/{name}": data for name, data in zip(names, parts, strict=True)}
+    return made
+
+
+def delta(
+    previous: Path, *, store: str = "", as_of: int | None = None, engine: str = ""
+) -> pd.DataFrame:
+    """Return what the period of an earlier pack says now that it did not say when it was closed.
+
+    Reads the same store as of `as_of`, the newest position where None. Raises InputRefused when the
+    folder is no pack, or is one of another store.
+    """
+    earlier = earlier_pack.read(previous)
+    manifest, before = earlier.manifest, earlier.closed
+    origin = manifest["made_from"]
+    now = load.inputs(
+        store,
+        on_disk=True,
+        mode=origin["mode"],
+        period=f"{origin['first']}..{origin['last']}",
+        cutoff=origin["cutoff"],
+        tolerance=msgspec.convert(origin["tolerance"], Tolerance),
+        as_of=as_of,
+        engine=engine,
+    )
+    if now.store_id != origin["store_id"]:
+        raise InputRefused(f"{previous.name} was made from another store")
+    found = columns.from_arrow(pa.concat_tables([CLOSED.arrow.empty_table(), *closed(now)]))
+    return compare(before, found, closed_run_id=manifest["run_id"])
+
+
+def compare(before: pd.DataFrame, now: pd.DataFrame, *, closed_run_id: str) -> pd.DataFrame:
+    """Return how `now` differs from `before`, both frames of closed collections, field by field."""
+    with open_engine() as engine:
+        engine.register("before", before, CLOSED)
+        engine.register("now", now, CLOSED)
+        return engine.frame(query("close/delta"), DELTA, {"closed_run_id": closed_run_id})
+
+
+def _plain(row: dict[Hashable, Any]) -> dict[str, Any]:
+    return {str(name): None if pd.isna(value) else value for name, value in row.items()}
+
+
+def _digest(path: str) -> str | None:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else None

@@ -1,0 +1,310 @@
+"""Journal entries of a period, for the import of QuickBooks Online, Xero and Odoo.
+
+One entry per business day and channel, balanced to the whole unit: what came in on the clearing
+account, the fee with its taxes apart, the customers' side; payouts from the clearing account to the
+bank; refunds. Money of breaks has an entry of its own on the suspense account, or is listed as not
+booked. The number of an entry is made of the day, the channel and the contents, so that a day that
+is closed again has the same numbers; where an earlier close is known, an entry is only what changed
+since.
+"""
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pandas as pd
+
+from kusanya.errors import InputRefused, PackRefused
+from kusanya.text import safe
+from kusanya_books import columns
+from kusanya_books.columns import POSTINGS
+from kusanya_books.columns.dtypes import is_missing
+from kusanya_books.judge.postings import (
+    COLLECTIONS,
+    LINE_BREAK,
+    NOT_BOOKED,
+    PAYOUT,
+    PAYOUT_BREAK,
+    REFUND,
+)
+from kusanya_books.pack.account_map import AccountMap
+
+AFTER: Final = "entries_after"
+"""In what a pack was made from: the run whose entries its own continue."""
+_NUMBER_HEX: Final = 12
+"""Characters of the contents in a number: QuickBooks takes 21 in all."""
+_KEY: Final = ("business_day", "currency", "channel", "kind", "break_code")
+_MONEY: Final = ("rows", "gross", "fee", "excise", "vat", "net")
+_SUSPENSE: Final = "suspense"
+_SIDES: Final = {
+    PAYOUT: ("bank", "clearing", "paid out"),
+    REFUND: ("refund", "clearing", "given back"),
+    PAYOUT_BREAK: ("bank", _SUSPENSE, "paid out"),
+    LINE_BREAK: ("clearing", _SUSPENSE, "moved at the operator"),
+}
+"""Of each kind: the account that is debited, the one that is credited, and in words."""
+Booked = tuple[str, pd.DataFrame]
+"""The run id of an earlier close and its POSTINGS."""
+_Entry = tuple[date, str | None, bool]
+"""Day, channel, and whether it is money of breaks."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line of an entry; a debit is positive, a credit negative."""
+
+    account: str
+    amount: int
+    text: str
+
+
+class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One balanced entry of a day and channel."""
+
+    number: str
+    day: date
+    memo: str
+    lines: tuple[Line, ...]
+
+
+class NotBooked(msgspec.Struct, frozen=True, kw_only=True):
+    """Money of a break that is in no entry."""
+
+    day: date
+    channel: str | None
+    break_code: str | None
+    amount: int
+
+
+class Journals(msgspec.Struct, frozen=True, kw_only=True):
+    """The entries of a period in the currency of the account map."""
+
+    entries: tuple[JournalEntry, ...]
+    missing: Mapping[str, int]
+    """Accounts that the map does not name, as it would name them, and how many entries need each.
+    Those entries are not among `entries`."""
+    not_booked: tuple[NotBooked, ...]
+    other_currencies: Mapping[str, int]
+    """How many postings of other currencies are left out: each needs an account map of its own."""
+
+    @property
+    def refusal(self) -> str:
+        """Return why these entries must not be imported, and what to do; empty where they may."""
+        if not self.missing:
+            return ""
+        named = ", ".join(f"{name} ({n:,} entries)" for name, n in sorted(self.missing.items()))
+        return f"no journal entries: the account map names no account for {named}; add them to it"
+
+
+def journals(
+    postings: pd.DataFrame, accounts: AccountMap, *, booked: Booked | None = None
+) -> Journals:
+    """Return the entries of POSTINGS, of `booked`, those of an earlier close, what changed since.
+
+    What changed is numbered by the run that it continues too: money that came, went and came again
+    is three entries, of which the third must not be taken for the first.
+    Raises PackRefused for a day whose debits and credits differ.
+    """
+    columns.check(postings, POSTINGS)
+    ours = postings["currency"] == accounts.currency
+    run, earlier = ("", None) if booked is None else booked
+    before = _amounts(earlier, accounts.currency)
+    now = _amounts(postings, accounts.currency)
+    parts: dict[_Entry, dict[tuple[Any, ...], tuple[int, ...]]] = defaultdict(dict)
+    left: list[NotBooked] = []
+    for key in sorted({*now, *before}, key=str):
+        none = (0,) * len(_MONEY)
+        change = tuple(
+            a - b for a, b in zip(now.get(key, none), before.get(key, none), strict=True)
+        )
+        day, channel, kind, code = key
+        is_break = kind in {PAYOUT_BREAK, LINE_BREAK}
+        if kind == NOT_BOOKED or (is_break and accounts.account(_SUSPENSE, channel) is None):
+            if key in now:
+                amount = now[key][-1]
+                left.append(NotBooked(day=day, channel=channel, break_code=code, amount=amount))
+        elif any(change[1:]):
+            parts[day, channel, is_break][kind, code] = change
+    made: list[JournalEntry] = []
+    missing: Counter[str] = Counter()
+    for entry, rows in sorted(parts.items(), key=str):
+        past = {key: money for key, money in before.items() if _entry_of(key) == entry}
+        lines, lacking = _lines(entry, rows, accounts)
+        if lacking:
+            missing.update(lacking)
+        elif lines:
+            contents = [accounts.currency, _plain(rows), _plain(past), *([run] if run else [])]
+            made.append(_entry(entry, lines, contents, is_changed=bool(past)))
+    others = postings.loc[~ours, "currency"]
+    return Journals(
+        entries=tuple(made),
+        missing=dict(missing),
+        not_booked=tuple(left),
+        other_currencies={str(name): int(n) for name, n in others.groupby(others).size().items()},
+    )
+
+
+def of_pack(folder: Path, accounts: AccountMap, *, booked: Path | None = None) -> Journals:
+    """Return the entries of a pack; `booked` is the earlier pack whose entries these continue.
+
+    Without it that is the one which the pack itself names, and which must lie beside it. Raises
+    InputRefused when a folder is no pack of this version, else as `journals`.
+    """
+    postings, manifest = _read(folder)
+    after = manifest["made_from"].get(AFTER)
+    if booked is None and after is not None:
+        booked = next((path for path, run in _beside(folder.parent) if run == after), None)
+        if booked is None:
+            raise InputRefused(
+                f"the entries of {folder.resolve().name} continue those of run {after}, "
+                "which does not lie beside it: give its folder with --booked"
+            )
+    if booked is None:
+        return journals(postings, accounts)
+    earlier, told = _read(booked)
+    return journals(postings, accounts, booked=(str(told["run_id"]), earlier))
+
+
+def earlier_close(out: Path, made_from: Mapping[str, Any]) -> Booked | None:
+    """Return run id and POSTINGS of the newest pack with entries of the same period, or None.
+
+    A close that lies there already continues what it did then, whatever came after it.
+    """
+    same = json.loads(json.dumps(made_from))
+    found: dict[str, tuple[int, str | None, Path]] = {}
+    name = "kusanya-{first}-{last}-{mode}-*".format_map(made_from)
+    for folder, run in _beside(out, name):
+        made = _manifest(folder)["made_from"]
+        after = made.pop(AFTER, None)
+        if not (folder / "journals" / "odoo.csv").exists():
+            continue
+        if any(made.get(part) != same[part] for part in ("store_id", "entity", "cutoff")):
+            continue
+        found[run] = (int(made["as_of"]), after, folder)
+        if made == same:
+            return None if after is None else _named(out, after)
+    continued = {after for _, after, _ in found.values()}
+    newest = [(as_of, run) for run, (as_of, _, _) in found.items() if run not in continued]
+    return None if not newest else _named(out, max(newest)[1])
+
+
+def _named(out: Path, run: str) -> Booked:
+    folder = next((path for path, known in _beside(out) if known == run), None)
+    if folder is None:
+        raise InputRefused(f"the pack of run {run}, whose entries are continued, is not in {out}")
+    return run, _read(folder)[0]
+
+
+def _beside(out: Path, name: str = "kusanya-*") -> Iterator[tuple[Path, str]]:
+    """Yield the packs of a folder with their run ids."""
+    for folder in sorted(out.glob(name)):
+        if (folder / "manifest.json").is_file():
+            yield folder, folder.name.rsplit("-", 1)[-1]
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        manifest: dict[str, Any] = json.loads(
+            (folder / "manifest.json").read_text(encoding="utf-8")
+        )
+        _ = manifest["made_from"]["as_of"], manifest["run_id"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _no_pack(folder) from error
+    return manifest
+
+
+def _read(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+    manifest = _manifest(folder)
+    try:
+        read = pd.read_csv(
+            folder / "csv" / "postings.raw.csv", dtype="string", keep_default_na=False
+        )
+        read = read.mask(read == "")
+        whole = [name for name, kind in POSTINGS.columns.items() if kind is columns.DType.WHOLE]
+        read["business_day"] = pd.to_datetime(read["business_day"])
+        return columns.frame(POSTINGS, read.astype(dict.fromkeys(whole, "Int64"))), manifest
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _no_pack(folder) from error
+
+
+def _no_pack(folder: Path) -> InputRefused:
+    return InputRefused(f"{folder.resolve().name} is not the folder of a pack of this version")
+
+
+def _amounts(
+    postings: pd.DataFrame | None, currency: str
+) -> dict[tuple[Any, ...], tuple[int, ...]]:
+    """Return the money of POSTINGS by day, channel, kind and break code."""
+    if postings is None:
+        return {}
+    return {
+        (
+            row.business_day.date(),
+            *(None if is_missing(part) else str(part) for part in (row.channel, row.kind)),
+            None if is_missing(row.break_code) else str(row.break_code),
+        ): tuple(int(getattr(row, name)) for name in _MONEY)
+        for row in columns.records(postings[postings["currency"] == currency])
+    }
+
+
+def _entry_of(key: tuple[Any, ...]) -> _Entry:
+    day, channel, kind, _ = key
+    return day, channel, kind in {PAYOUT_BREAK, LINE_BREAK}
+
+
+def _lines(
+    entry: _Entry, rows: Mapping[tuple[Any, ...], tuple[int, ...]], accounts: AccountMap
+) -> tuple[list[Line], set[str]]:
+    """Return the lines of an entry, and which accounts they lack."""
+    channel = entry[1]
+    named = safe(channel or "all channels", 40)
+    made: list[Line] = []
+    lacking: set[str] = set()
+    for (kind, code), (count, gross, fee, excise, vat, net) in rows.items():
+        if kind == COLLECTIONS:
+            parts = [
+                ("clearing", net, f"{count:,} payments less fees"),
+                ("fee", fee - excise - vat, "fees"),
+                ("excise", excise, "excise in the fees"),
+                ("vat", vat, "VAT in the fees"),
+                ("receivable", -gross, f"{count:,} payments of customers"),
+            ]
+        else:
+            debit, credit, word = _SIDES[kind]
+            said = f"{word}, {code}" if code else word
+            parts = [(debit, net, said), (credit, -net, said)]
+        for role, amount, text in parts:
+            account = accounts.account(role, channel)
+            if amount and account is None:
+                lacking.add(role if channel is None else f"{role} of {named}")
+            elif amount and account is not None:
+                made.append(Line(account, amount, f"{named}: {text}"))
+    return made, lacking
+
+
+def _entry(
+    entry: _Entry, lines: list[Line], contents: list[Any], *, is_changed: bool
+) -> JournalEntry:
+    """Return an entry whose number follows from its day, its channel and `contents`."""
+    day, channel, is_break = entry
+    apart = sum(line.amount for line in lines)
+    if apart:
+        raise PackRefused(f"the postings of {day} do not balance: debits - credits = {apart:,}")
+    made_of = json.dumps([str(day), channel, is_break, *contents])
+    digest = hashlib.sha256(made_of.encode()).hexdigest()[:_NUMBER_HEX]
+    what = "Breaks of mobile money" if is_break else "Mobile money"
+    since = ", changed since it was closed" if is_changed else ""
+    return JournalEntry(
+        number=f"{day:%Y%m%d}-{digest}",
+        day=day,
+        memo=f"{what} of {day}, {safe(channel or 'all channels', 40)}{since}",
+        lines=tuple(lines),
+    )
+
+
+def _plain(rows: Mapping[tuple[Any, ...], Iterable[int]]) -> list[Any]:
+    return sorted(([*map(str, key)], list(money)) for key, money in rows.items())

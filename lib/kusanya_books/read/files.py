@@ -1,0 +1,133 @@
+"""The merchant's books and the provider's settlement statement, from files into frames.
+
+A row that cannot be read is rejected with its number, its column and the reason, never repaired;
+with one rejected row the period is not closed.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from kusanya.errors import InputRefused
+from kusanya_books import columns
+from kusanya_books.columns import LEDGER, STATEMENT, DType
+from kusanya_books.read import spreadsheets
+from kusanya_books.read.mapping import (
+    LEDGER_KINDS,
+    LEDGER_MAY,
+    LEDGER_NEEDS,
+    STATEMENT_MAY,
+    STATEMENT_NEEDS,
+    Layout,
+)
+from kusanya_books.read.tables import kinds
+from kusanya_books.read.tables.reader import SheetReader, fits_of
+from kusanya_books.request.days import business_days
+from kusanya_books.request.quality import Quality
+
+_STATUSES: Final = frozenset({"paid", "open", "not_paid"})
+
+
+def ledger(
+    path: Path, layout: Layout | None = None, *, cutoff: timedelta = timedelta(0)
+) -> tuple[pd.DataFrame, Quality]:
+    """Read the books. A line without a reference and a collection's id stands for a day's payments.
+
+    Without a status it is paid.
+
+    Raises InputRefused when the file as a whole cannot be used.
+    """
+    form = layout or Layout()
+    sheet = spreadsheets.read(path, form, fits_of(form, LEDGER_NEEDS, books=True))
+    reader = SheetReader(sheet, form, LEDGER_NEEDS, LEDGER_MAY, books=True)
+    at, days_only = reader.instants("booked_at")
+    taken = kinds.taken(reader)
+    reference, named = taken["reference"], taken["collection_id"]
+    said, written = reader.money()
+    amount, kind = kinds.of_books(reader, said, known=LEDGER_KINDS)
+    status = _status(reader)
+    frame = pd.DataFrame(
+        {
+            "row_no": reader.index,
+            "reference": reference,
+            "collection_id": named,
+            "amount": amount,
+            "fee": reader.number("fee"),
+            "currency": (currency := reader.currency(written)),
+            "channel": reader.words("channel"),
+            "kind": kind,
+            "status": status,
+            "booked_at": at,
+            "booked_day": days_of(at, form, days_only=days_only, cutoff=cutoff),
+        }
+    )
+    # A bank's charge, a refund or a chargeback often names nobody.
+    unnamed = reference.isna() & named.isna() & (kind == "payment").fillna(True)
+    reader.warn(unnamed, "names no payment: taken for all payments of its day", "reference")
+    reader.numbers_in_text()
+    kept, quality = reader.finish(
+        "ledger", amount=amount, currency=currency, written=said, counts=status == "paid"
+    )
+    return columns.frame(LEDGER, frame if kept.all() else frame[kept]), quality
+
+
+def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Quality]:
+    """Read a settlement statement: a line per day and channel, or per collection.
+
+    Raises InputRefused when the file as a whole cannot be used.
+    """
+    form = layout or Layout()
+    sheet = spreadsheets.read(path, form, fits_of(form, STATEMENT_NEEDS))
+    reader = SheetReader(sheet, form, STATEMENT_NEEDS, STATEMENT_MAY)
+    named = reader.text("collection_id")
+    dated = reader.has("business_day")
+    entries = reader.skipped.isna()
+    if not dated and (named.isna() & entries).any():
+        raise InputRefused("a statement has a business_day or a collection_id on every line")
+    if named.notna().any() and (named.isna() & entries).any():
+        raise InputRefused("a statement names a collection on every line or on none")
+    at, _ = reader.instants("business_day") if dated else (_no_instants(reader), True)
+    # What a provider takes back is a line below zero.
+    gross, fee = reader.number("gross", signed=True), reader.number("fee", signed=True)
+    net = reader.number("net", required=True, signed=True)
+    written = reader.written
+    reader.warn((gross - fee) != net, "net is not gross less fee", "net")
+    frame = pd.DataFrame(
+        {
+            "line_no": reader.index,
+            "batch_id": reader.text("batch_id"),
+            "collection_id": named,
+            "business_day": days_of(at, form, days_only=True, cutoff=timedelta(0)),
+            "channel": reader.words("channel"),
+            "currency": (currency := reader.currency(written)),
+            "gross": gross,
+            "fee": fee,
+            "net": net,
+            "count": reader.number("count"),
+        }
+    )
+    reader.numbers_in_text()
+    kept, quality = reader.finish("statement", amount=net, currency=currency)
+    return columns.frame(STATEMENT, frame[kept]), quality
+
+
+def _status(reader: SheetReader) -> Any:
+    if not reader.has("status"):
+        return pd.Series("paid", index=reader.index, dtype=DType.TEXT.pandas)
+    status = reader.words("status")
+    unknown = ~status.isin(_STATUSES)
+    reader.reject(unknown, "status is none of those that the mapping names", "status")
+    return status
+
+
+def days_of(at: Any, layout: Layout, *, days_only: bool, cutoff: timedelta) -> Any:
+    """Return the business day of each instant; a date without a time is one already."""
+    if not days_only:
+        return business_days(at, cutoff=cutoff)
+    return at.dt.tz_convert(layout.zone).dt.tz_localize(None).dt.normalize()
+
+
+def _no_instants(reader: SheetReader) -> Any:
+    return pd.Series(pd.NaT, index=reader.index, dtype=DType.INSTANT.pandas)

@@ -1,0 +1,287 @@
+"""A first mapping for a file that nobody has described yet: guessed, shown, and said to be a guess.
+
+Reading for a close never guesses; this is for the person who then looks and keeps the TOML.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pandas as pd
+
+from kusanya.errors import InputRefused
+from kusanya.text import safe
+from kusanya_books.read import files, movements, spreadsheets
+from kusanya_books.read.mapping import (
+    LEDGER_MAY,
+    LEDGER_NEEDS,
+    MOVEMENT_MAY,
+    MOVEMENT_NEEDS,
+    STATEMENT_MAY,
+    STATEMENT_NEEDS,
+    Layout,
+    Needs,
+)
+from kusanya_books.read.mappings import SHIPPED, shipped
+from kusanya_books.read.tables import dates, headers, numbers, text_files
+from kusanya_books.read.tables.reader import fits_of
+from kusanya_books.read.tables.sheet import HEADER_ROWS, Sheet
+from kusanya_books.request.quality import Quality
+
+ROLES: Final = ("ledger", "operator", "bank", "statement")
+_COLUMNS: Final[dict[str, tuple[Needs, tuple[str, ...]]]] = {
+    "ledger": (LEDGER_NEEDS, LEDGER_MAY),
+    "operator": (MOVEMENT_NEEDS, MOVEMENT_MAY),
+    "bank": (MOVEMENT_NEEDS, MOVEMENT_MAY),
+    "statement": (STATEMENT_NEEDS, (*STATEMENT_MAY,)),
+}
+_DATES: Final = ("booked_at", "at", "business_day")
+_MONEY: Final = ("amount", "money_in", "money_out", "fee", "balance", "net", "gross")
+_WITHIN: Final = {
+    **dict.fromkeys(_DATES, ("date", "time", "tarehe", "posted")),
+    "amount": ("amount", "kiasi", "total", "value"),
+    "net": ("net", "amount", "kiasi"),
+    "reference": ("ref", "invoice", "order", "kumbukumbu", "ankara", "document"),
+    "receipt": ("receipt", "risiti", "muamala", "transaction id"),
+    "currency": ("currency", "sarafu"),
+    "fee": ("fee", "charge", "ada"),
+    "details": ("description", "details", "narrat", "maelezo"),
+    "balance": ("balance", "salio"),
+    "status": ("status", "hali"),
+    "kind": ("type", "aina"),
+    "money_in": ("paid in", "deposit"),
+    "money_out": ("withdraw", "paid out"),
+}
+"""Parts of names, for headers that are known by none."""
+_NAMES_MIN: Final = 2
+_BELOW: Final = (
+    "{below} of {rows} amounts are less than 0, which reads them as money given back: if they are "
+    'payments, take another column, or say kinds and signs = "kind"'
+)
+
+
+class Guess(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file looks like, and how it would be read."""
+
+    role: str
+    toml: str
+    """The mapping; empty for a format that needs none."""
+    known: tuple[str, ...]
+    """What is certain of the file, in words."""
+    uncertain: tuple[str, ...]
+    """What a person must look at."""
+    fits: tuple[str, ...]
+    """Shipped mappings whose columns the file has."""
+    rows: pd.DataFrame
+    """The rows as they would be read."""
+    quality: Quality
+
+
+def guess(path: str | Path, role: str = "") -> Guess:
+    """Return a first mapping of a file, and its rows as that would read them.
+
+    `role` is ledger, operator, bank or statement; guessed where empty. Raises InputRefused where
+    the file has no column of dates or of amounts that can be recognised.
+    """
+    file = Path(path)
+    if role not in {"", *ROLES}:
+        raise InputRefused(f"a file is one of {', '.join(ROLES)}, not {safe(role, 40)}")
+    data, _ = spreadsheets.load(file)
+    bank_format = movements.format_of(data)
+    if bank_format is not None:
+        leg = role if role in {"operator", "bank"} else "bank"
+        frame, quality = movements.read(file, leg=leg)
+        known = (f"{bank_format}: needs no mapping",)
+        return Guess(
+            role=leg, toml="", known=known, uncertain=(), fits=(), rows=frame, quality=quality
+        )
+    found = _Looks(file, data)
+    chosen = role or found.role()
+    layout, uncertain = found.layout(chosen)
+    if not role:
+        uncertain.insert(0, f"read as {chosen}; say --as if it is something else")
+    frame, quality = _read(file, layout, chosen)
+    below = int((frame["amount"] < 0).sum()) if "amount" in frame else 0
+    if 2 * below > len(frame):
+        uncertain.append(_BELOW.format(below=below, rows=len(frame)))
+    return Guess(
+        role=chosen,
+        toml=to_toml(layout, chosen),
+        known=tuple(found.known),
+        uncertain=tuple(uncertain),
+        fits=found.fits(chosen),
+        rows=frame,
+        quality=quality,
+    )
+
+
+class _Looks:
+    """A file as it lies there: its header, and the columns below."""
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        self.sheet: Sheet
+        self.delimiter: str | None = None
+        self.encoding: str | None = None
+        self.known: list[str] = []
+        form = Layout()
+        if spreadsheets.is_text(path, data):
+            text = text_files.decode(path.name, data, form)
+            self.encoding = text.encoding if text.notes else None
+            mark = max(
+                text_files.DELIMITERS,
+                key=lambda each: max(map(_score, text_files.start(text, each)), default=0),
+            )
+            self.delimiter = mark
+            names = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}
+            self.known += [f"encoding {text.encoding}", f"delimiter {names[mark]}"]
+            form = Layout(delimiter=mark, encoding=self.encoding)
+        rows = spreadsheets.grid(path, data, form, lambda row: _score(row) >= _NAMES_MIN).rows
+        start = rows[:HEADER_ROWS]
+        best = max(range(len(start)), key=lambda place: _score(start[place]), default=0)
+        self.form = msgspec.structs.replace(form, header_row=best + 1)
+        self.sheet = spreadsheets.read(path, self.form)
+        self.known.append(f"header in row {best + 1}")
+
+    @property
+    def names(self) -> list[str]:
+        return [str(name) for name in self.sheet.frame.columns]
+
+    def role(self) -> str:
+        """Return what the file probably is, by its columns."""
+        has = {name for name in headers.KNOWN if self._exact(name)}
+        if "net" in has or {"gross", "fee"} <= has:
+            return "statement"
+        return "operator" if has & {"money_in", "money_out", "balance", "receipt"} else "ledger"
+
+    def _exact(self, name: str) -> str | None:
+        return next(iter(headers.place_of(headers.names_of(name), self.names)), None)
+
+    def layout(self, role: str) -> tuple[Layout, list[str]]:
+        """Return the mapping, and what is uncertain about it."""
+        needs, may = _COLUMNS[role]
+        uncertain: list[str] = []
+        columns: dict[str, str | tuple[str, ...]] = {}
+        for name in (*(each for group in needs for each in group), *may):
+            if name == "amount" and {"money_in", "money_out"} & columns.keys():
+                continue
+            header = self._exact(name)
+            if header is None or header in columns.values():
+                header = self._within(name, set(columns.values()))
+                if header is not None:
+                    uncertain.append(f"{safe(header, 40)} is taken for {name}")
+            if header is not None:
+                columns[name] = header
+        if "amount" in columns:
+            columns = {name: at for name, at in columns.items() if not name.startswith("money_")}
+        self._require(needs, columns)
+        self._currency(columns, uncertain)
+        layout = Layout(
+            columns=columns,
+            delimiter=None if self.delimiter == "," else self.delimiter,
+            encoding=self.encoding,
+            header_row=self.sheet.header_row,
+            thousands=self._thousands(columns, uncertain),
+            date_order=self._order(columns, uncertain),
+        )
+        if "kind" in columns and role in {"ledger", "operator", "bank"}:
+            uncertain.append("say under kinds which words of the column of the kind mean what")
+            layout.columns.pop("kind")
+        if role == "ledger" and "status" in columns:
+            uncertain.append("say under values.status which words mean paid, open or not_paid")
+            layout.columns.pop("status")
+        return layout, uncertain
+
+    def _within(self, name: str, taken: set[Any]) -> str | None:
+        return next(
+            (
+                header
+                for part in _WITHIN.get(name, ())
+                for header in self.names
+                if header not in taken and part in headers.key(header)
+            ),
+            None,
+        )
+
+    def _require(self, needs: Needs, columns: dict[str, Any]) -> None:
+        for group in needs:
+            if group != ("currency",) and not any(name in columns for name in group):
+                seen = ", ".join(safe(name, 30) for name in self.names[:12])
+                raise InputRefused(
+                    f"{self.sheet.name} has no column that looks like {group[0]}; "
+                    f"row {self.sheet.header_row} has: {seen}"
+                )
+
+    def _text(self, columns: dict[str, Any], names: Sequence[str]) -> list[Any]:
+        found = [self.sheet.frame[columns[name]] for name in names if name in columns]
+        return [text.str.strip().replace("", pd.NA) for text in found]
+
+    def _currency(self, columns: dict[str, Any], uncertain: list[str]) -> None:
+        if "currency" in columns:
+            return
+        money = self._text(columns, ("amount", "money_in", "money_out", "net"))
+        if not any(numbers.read(text).currencies.notna().any() for text in money):
+            columns["currency"] = "=TZS"
+            uncertain.append("no column says the currency: taken for TZS")
+
+    def _thousands(self, columns: dict[str, Any], uncertain: list[str]) -> str | None:
+        money = self._text(columns, _MONEY)
+        mark = numbers.mark_of(money)
+        reasons = [numbers.read(text, thousands=mark).reasons.dropna() for text in money]
+        if any(each.str.contains(numbers.SAY, regex=False).any() for each in reasons):
+            uncertain.append("a mark in the amounts is for thousands or for a fraction: thousands")
+        return mark
+
+    def _order(self, columns: dict[str, Any], uncertain: list[str]) -> str | None:
+        text = self._text(columns, _DATES)
+        read = dates.read(text[0], zone="UTC") if text else None
+        if read is None:
+            return None
+        if read.day_first is None and (read.reasons == dates.EITHER).any():
+            uncertain.append("every date could have the day or the month first: taken for the day")
+            return "day"
+        return None if read.day_first is None else ("day" if read.day_first else "month")
+
+    def fits(self, role: str) -> tuple[str, ...]:
+        """Return the shipped mappings whose columns the file has."""
+        needs = _COLUMNS[role][0]
+        layouts: dict[str, Layout] = {name: getattr(shipped(name), role) for name in SHIPPED}
+        return tuple(
+            name
+            for name, layout in layouts.items()
+            if layout != Layout() and fits_of(layout, needs)(self.names)
+        )
+
+
+def _score(row: Sequence[str | None]) -> int:
+    """Return how many of our columns a row names."""
+    cells = {headers.key(cell) for cell in row if cell}
+    return sum(bool(cells & set(headers.names_of(name))) for name in headers.KNOWN)
+
+
+def _read(path: Path, layout: Layout, role: str) -> tuple[pd.DataFrame, Quality]:
+    if role == "ledger":
+        return files.ledger(path, layout)
+    return (
+        files.statement(path, layout)
+        if role == "statement"
+        else movements.read(path, layout, leg=role)
+    )
+
+
+def to_toml(layout: Layout, role: str) -> str:
+    """Return a layout as TOML, what is said of it alone."""
+    plain = Layout()
+    lines = [f"[{role}]"]
+    for name in ("encoding", "delimiter", "header_row", "date_order", "date_format", "thousands"):
+        value = getattr(layout, name)
+        if value != getattr(plain, name):
+            lines.append(f"{name} = {_quoted(value)}")
+    lines.append(f"\n[{role}.columns]")
+    lines += [f"{name} = {_quoted(header)}" for name, header in layout.columns.items()]
+    return "\n".join((*lines, ""))
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,135 @@
+"""CSV, XLSX and XLS as text: every cell as it was written, nothing turned to a number on the way.
+
+Spreadsheet readers guess: NULL and NA vanish, 00123 becomes 123, 1e5 becomes a float. Here a cell
+is its text, an empty one is missing, and a number in a spreadsheet's cell is said to have been one.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from kusanya.errors import InputRefused
+from kusanya_books.columns import DType
+from kusanya_books.read.mapping import Layout
+from kusanya_books.read.tables import excel, text_files
+from kusanya_books.read.tables.sheet import Fits, Grid, Sheet
+from kusanya_books.read.tables.zip_limits import UNPACKED_MAX
+
+FILE_MAX: Final = 2_000_000_000
+"""Largest file, in bytes: it is kept whole while it is read."""
+_PACKED: Final = b"PK\x03\x04"
+_OLD: Final = bytes.fromhex("d0cf11e0a1b11ae1")
+_MARKUP: Final = (b"<html", b"<!doctype", b"<table", b"<?xml")
+_START: Final = 200
+
+
+def load(path: Path) -> tuple[bytes, str]:
+    """Return the bytes of a file and their SHA-256. Raises InputRefused where it cannot be read."""
+    try:
+        if path.stat().st_size > FILE_MAX:
+            raise InputRefused(f"{path.name} is larger than {FILE_MAX:,} bytes; split it")
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputRefused(f"{path.name} cannot be read: {error.strerror}") from None
+    return data, hashlib.sha256(data).hexdigest()
+
+
+def read(
+    path: Path, layout: Layout, fits: Fits | None = None, *, unpacked_max: int = UNPACKED_MAX
+) -> Sheet:
+    """Read a CSV, XLSX or XLS file; what it is, its bytes say. `fits` finds the header's row.
+
+    Raises InputRefused with what to change.
+    """
+    data, digest = load(path)
+    if not is_text(path, data):
+        return _sheet(path, grid(path, data, layout, fits, unpacked_max=unpacked_max), digest)
+    text = _text(path, data, layout)
+    found = text_files.quick(text, layout, fits)
+    if found is None:
+        return _sheet(path, text_files.read(text, layout, fits), digest)
+    names = _names(found[0])
+    frame = _framed(path, names, found[1], first=2)
+    return Sheet(frame=frame, numeric=frozenset(), sha256=digest, name=path.name)
+
+
+def is_text(path: Path, data: bytes) -> bool:
+    """Return whether a file is text and no workbook, whatever its name says."""
+    return not data.startswith((_PACKED, _OLD)) and path.suffix.lower() not in {".xlsx", ".xlsm"}
+
+
+def grid(
+    path: Path,
+    data: bytes,
+    layout: Layout,
+    fits: Fits | None = None,
+    *,
+    unpacked_max: int = UNPACKED_MAX,
+) -> Grid:
+    """Return every row of a file. Raises InputRefused with what to change."""
+    if data.startswith(_OLD):
+        return excel.xls(path.name, data, layout, fits)
+    if not is_text(path, data):
+        return excel.xlsx(path.name, data, layout, fits, unpacked_max=unpacked_max)
+    return text_files.read(_text(path, data, layout), layout, fits)
+
+
+def _text(path: Path, data: bytes, layout: Layout) -> text_files.Text:
+    if data[:_START].lstrip().lower().startswith(_MARKUP):
+        raise InputRefused(f"{path.name} is a web page and no table; save it as XLSX or CSV")
+    return text_files.decode(path.name, data, layout)
+
+
+def _sheet(path: Path, grid: Grid, digest: str) -> Sheet:
+    if not grid.rows:
+        raise InputRefused(f"{path.name} is empty: not even a header")
+    if grid.header >= len(grid.rows):
+        raise InputRefused(f"{path.name} has no row {grid.header + 1}, which is to be its header")
+    top = grid.header
+    header = _names(grid.rows[top])
+    width = len(header)
+    body: list[Sequence[str | None]] = []
+    long: set[int] = set()
+    for number, row in enumerate(grid.rows[top + 1 :], start=top + 2):
+        if len(row) > width and any(cell and cell.strip() for cell in row[width:]):
+            long.add(number)
+        body.append([*row[:width], *[None] * (width - len(row))])
+    cells = [[row[place] or None for row in body] for place in range(width)]
+
+    def named(which: frozenset[tuple[int, int]]) -> frozenset[tuple[int, str]]:
+        return frozenset(
+            (place + 1, header[at]) for place, at in which if place > top and at < width
+        )
+
+    return Sheet(
+        frame=_framed(path, header, cells, first=top + 2),
+        numeric=named(grid.numeric),
+        sha256=digest,
+        name=path.name,
+        dates=named(grid.dates),
+        long=frozenset(long),
+        header_row=top + 1,
+        notes=grid.notes,
+    )
+
+
+def _names(row: Sequence[str | None]) -> list[str]:
+    return [" ".join(str(cell or "").split()) for cell in row]
+
+
+def _framed(path: Path, header: Sequence[str], cells: Sequence[Any], *, first: int) -> pd.DataFrame:
+    named = [name for name in header if name]
+    if len(set(named)) != len(named):
+        raise InputRefused(f"{path.name} has two columns of one name; rename one")
+    rows = len(cells[0]) if cells else 0
+    return pd.DataFrame(
+        {
+            name: pd.array(column, dtype=DType.TEXT.pandas)
+            for name, column in zip(header, cells, strict=True)
+            if name
+        },
+        index=pd.RangeIndex(first, rows + first),
+    )

@@ -1,0 +1,201 @@
+"""The collections that `kusanya store export` wrote, queried where they lie and never loaded whole.
+
+Every function of `fees`, `failures`, `ledger` and `settlement` takes what this returns in place of
+a frame, and `load.inputs` takes the folder in place of a store. The export tells no source of a fee
+from another: of these, integrity says no evidence.
+"""
+
+import hashlib
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pandas as pd
+
+from kusanya.errors import InputRefused
+from kusanya.store.records.export_layout import DAY_FOLDER, INTENTS_FOLDER, has_old_days
+from kusanya.wire import Mode
+from kusanya_books import columns
+from kusanya_books.columns import COLLECTIONS, INTENTS, KEYS, DType, Schema
+from kusanya_books.engine.engine import Dataset
+from kusanya_books.engine.engines import open_engine
+from kusanya_books.request.days import Period
+
+_HEAD: Final = Schema("head", {"rows": DType.WHOLE, "seq": DType.WHOLE, "at": DType.INSTANT})
+_KEYS: Final = """
+SELECT id, reference FROM collections
+WHERE created_at >= $begins AND created_at < $ends
+ORDER BY created_at, id
+"""
+_NAMED: Final = """
+SELECT * FROM collections
+WHERE id IN (SELECT id FROM keys WHERE id IS NOT NULL)
+    OR reference IN (SELECT reference FROM keys WHERE reference IS NOT NULL)
+ORDER BY created_at, id
+"""
+_REFERENCES: Final = Schema("references", {"reference": DType.TEXT})
+_AGAIN: Final = """
+SELECT DISTINCT c.reference
+FROM collections AS c
+SEMI JOIN (
+    SELECT reference FROM collections WHERE status = 'succeeded' AND created_at < $begins
+) AS e ON e.reference = c.reference
+WHERE c.status = 'succeeded' AND c.business_day BETWEEN $first AND $last
+ORDER BY c.reference
+"""
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """How far an export's collections reach."""
+
+    rows: int
+    seq: int
+    """The newest journal position among them."""
+    at: datetime | None
+    """When the newest of them was created or became final; None without rows."""
+
+
+def collections(folder: Path, *, mode: Mode, period: Period, engine: str = "") -> Dataset:
+    """Return the exported collections of `mode` that were created in the period or final in it.
+
+    The same rows as a store gives; widen the period as `load.inputs` does. Raises InputRefused for
+    a cutoff other than 00:00, at which the export turned its days, and where nothing of the mode
+    was exported. `engine` is a Spark Connect address; DuckDB where empty.
+    """
+    if period.cutoff != timedelta(0):
+        raise InputRefused("an export turns its days at 00:00; with another cutoff, read the store")
+    every = _files(folder, mode)
+    if not every:
+        raise InputRefused(f"{folder.name} holds no exported {mode.value} collections")
+    # Nothing created after the period can be final in it.
+    paths = tuple(path for day, path in every if day <= period.last) or (every[0][1],)
+    begins, ends = _literal(period.begins), _literal(period.ends)
+    within = f"created_at >= {begins} AND created_at < {ends}"
+    before = f"created_at < {begins} AND final_seen_at >= {begins}"
+    return Dataset(paths, condition=f"({within}) OR ({before})", engine=engine)
+
+
+def days(folder: Path, *, mode: Mode) -> list[date]:
+    """Return the business days of the export in order. Raises InputRefused when it has none."""
+    found = [day for day, _ in _files(folder, mode)]
+    if not found:
+        raise InputRefused(f"{folder.name} holds no exported {mode.value} collections")
+    return found
+
+
+def head(found: Dataset) -> Head:
+    """Return how many collections there are and how far they reach."""
+    # Final or not: what is open has no instant later than its creation.
+    asked = (
+        "SELECT count(*) AS rows, coalesce(max(seq), 0) AS seq, "
+        "max(coalesce(completed_at, created_at)) AS at FROM collections"
+    )
+    with open_engine(found) as opened:
+        opened.register("collections", found, COLLECTIONS)
+        row = opened.frame(asked, _HEAD).iloc[0]
+    at = None if pd.isna(row["at"]) else row["at"].to_pydatetime()
+    return Head(rows=int(row["rows"]), seq=int(row["seq"]), at=at)
+
+
+def references(folder: Path, *, mode: Mode, period: Period, engine: str = "") -> pd.DataFrame:
+    """Return id and reference of the exported collections of `mode` created in the period."""
+    paths = tuple(path for day, path in _files(folder, mode) if day <= period.last)
+    if not paths:
+        return columns.empty(KEYS)
+    found = Dataset(paths, engine=engine)
+    with open_engine(found) as opened:
+        opened.register("collections", found, COLLECTIONS)
+        return opened.frame(_KEYS, KEYS, {"begins": period.begins, "ends": period.ends})
+
+
+def unknown_intents(folder: Path, *, mode: Mode) -> pd.DataFrame:
+    """Return the creations of `mode` without an answer, as they were at the export.
+
+    Raises InputRefused for an export that does not say, because what a customer may have paid would
+    look like never paid.
+    """
+    path = folder / INTENTS_FOLDER / f"{mode.value}.parquet"
+    if not path.is_file():
+        raise InputRefused(
+            f"{folder.name} was exported by an earlier version and does not say which creations "
+            "have no answer: export again, or name the store"
+        )
+    found = Dataset((path,))
+    with open_engine(found) as opened:
+        opened.register("intents", found, INTENTS)
+        return opened.frame("SELECT * FROM intents ORDER BY sent_at, id", INTENTS)
+
+
+def paid_before(
+    folder: Path, *, mode: Mode, period: Period, before: Period, engine: str = ""
+) -> list[str]:
+    """Return the references paid in the period that were paid before the days of `before` too."""
+    paths = tuple(path for day, path in _files(folder, mode) if day <= period.last)
+    if not paths:
+        return []
+    found = Dataset(paths, engine=engine)
+    with open_engine(found) as opened:
+        opened.register("collections", found, COLLECTIONS)
+        days = {"first": period.first, "last": period.last, "begins": before.begins}
+        return opened.frame(_AGAIN, _REFERENCES, days)["reference"].tolist()
+
+
+def of_keys(folder: Path, keys: pd.DataFrame, *, mode: Mode, engine: str = "") -> pd.DataFrame:
+    """Return the exported collections of `mode` that the keys name, of whichever day."""
+    paths = tuple(path for _, path in _files(folder, mode))
+    if keys.empty or not paths:
+        return columns.empty(COLLECTIONS)
+    found = Dataset(paths, engine=engine)
+    with open_engine(found) as opened:
+        opened.register("collections", found, COLLECTIONS)
+        opened.register("keys", keys, KEYS)
+        return opened.frame(_NAMED, COLLECTIONS)
+
+
+def whole(found: Dataset) -> pd.DataFrame:
+    """Return the collections as a frame, ordered by creation and id, as a store gives them."""
+    with open_engine(found) as opened:
+        opened.register("collections", found, COLLECTIONS)
+        return opened.frame("SELECT * FROM collections ORDER BY created_at, id", COLLECTIONS)
+
+
+def digest(folder: Path) -> str:
+    """Return the SHA-256 of all files of the export, each with the name of its day and mode.
+
+    Of whichever day: keys of the books are looked up in all of them.
+    """
+    hashed = hashlib.sha256()
+    for mode in Mode:
+        for _, path in _files(folder, mode):
+            _add(hashed, path)
+        intents = folder / INTENTS_FOLDER / f"{mode.value}.parquet"
+        if intents.is_file():
+            _add(hashed, intents)
+    return hashed.hexdigest()
+
+
+def _add(hashed: Any, path: Path) -> None:
+    hashed.update(f"{path.parent.name}/{path.name}\n".encode())
+    with path.open("rb") as file:
+        hashed.update(hashlib.file_digest(file, "sha256").digest())
+
+
+def _files(folder: Path, mode: Mode) -> list[tuple[date, Path]]:
+    if has_old_days(folder):
+        raise InputRefused(
+            f"{folder.name} was exported by an earlier version: export again into an empty folder"
+        )
+    found = folder.glob(f"{DAY_FOLDER}*/{mode.value}.parquet")
+    return sorted((_day(path.parent), path) for path in found)
+
+
+def _day(folder: Path) -> date:
+    try:
+        return date.fromisoformat(folder.name.removeprefix(DAY_FOLDER))
+    except ValueError:
+        raise InputRefused(f"{folder.name} is not a folder of an export") from None
+
+
+def _literal(at: datetime) -> str:
+    return f"TIMESTAMPTZ '{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}+00'"

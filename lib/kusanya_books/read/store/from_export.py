@@ -1,0 +1,63 @@
+"""What a report needs of the folder that `kusanya store export` wrote."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from kusanya.wire import Mode
+from kusanya_books import columns
+from kusanya_books.columns import CONTROL, INTENTS, KEYS
+from kusanya_books.read.store import elsewhere, exported
+from kusanya_books.request.days import Period
+from kusanya_books.request.feed import Feed
+from kusanya_books.request.quality import Quality
+from kusanya_books.request.report_inputs import EXPORT, Inputs
+from kusanya_books.request.tolerance import Tolerance
+
+
+def inputs(
+    folder: Path,
+    mode: Mode,
+    span: Period,
+    *,
+    tolerance: Tolerance,
+    judged_on: date,
+    files_read: dict[str, Any],
+    engine: str,
+) -> Inputs:
+    """Return the inputs of an export's folder; see `load.inputs`."""
+    wide = span.widened(max(tolerance.widen_days, tolerance.recovery_days))
+    found = exported.collections(folder, mode=mode, period=wide, engine=engine)
+    reached = exported.head(found)
+    at = reached.at or span.begins
+    intents = columns.empty(INTENTS)
+    if "ledger" in files_read:
+        # Without books nothing is called unpaid, and an older export does.
+        intents = exported.unknown_intents(folder, mode=mode)
+    again = exported.paid_before(folder, mode=mode, period=span, before=wide, engine=engine)
+    keys = elsewhere.keys(found, files_read, span, again=again)
+    other = exported.references(folder, mode=elsewhere.other(mode), period=wide, engine=engine)
+    more = exported.of_keys(folder, keys, mode=elsewhere.other(mode), engine=engine)
+    loaded = Quality(
+        source="collections",
+        rows=reached.rows,
+        kept=reached.rows,
+        sha256=exported.digest(folder),
+    )
+    return Inputs(
+        collections=found,
+        outside=elsewhere.new(exported.of_keys(folder, keys, mode=mode, engine=engine), found),
+        other_mode=elsewhere.joined(other, columns.frame(KEYS, more)),
+        intents=intents,
+        control=columns.empty(CONTROL),
+        tolerance=tolerance,
+        period=span,
+        mode=mode,
+        source=f"export {folder.resolve().name}",
+        store_id=EXPORT,
+        as_of=reached.seq,
+        as_of_at=at,
+        judged_on=judged_on,
+        feed=Feed(last_fact_at=reached.at, is_export=True),
+        **{**files_read, "quality": (loaded, *files_read["quality"])},
+    )

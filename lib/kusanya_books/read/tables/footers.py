@@ -1,0 +1,104 @@
+"""Rows that are no entries: empty ones, repeated headers, totals, and what follows the table.
+
+Each is left out with its reason; a row with a date of its own is only a total when it says so in
+its first cell.
+"""
+
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+from pyarrow import compute
+
+from kusanya.errors import InputRefused
+from kusanya.text import safe
+from kusanya_books.columns import DType
+from kusanya_books.read.mapping import Layout
+from kusanya_books.read.tables import headers
+from kusanya_books.read.tables.sheet import Sheet
+
+NO_ENTRY: Final = "not an entry"
+TOTAL: Final = "a total"
+HEADER: Final = "the header again"
+TEXT: Final = "a text alone"
+AFTER: Final = "after the end of the table"
+_TOTALS: Final = (
+    r"(?i)^\s*(?:grand |sub[- ]?|page )?totals?\b[^A-Za-z]*(?:amount|for .*|of .*)?\s*$"
+    r"|^\s*jumla(?: kuu| ndogo)?\b\s*:?\s*$"
+)
+
+_WORD: Final = "(?i)total|jumla"
+"""What every one of them holds."""
+
+
+def skipped(sheet: Sheet, layout: Layout, *, date: str | None, amounts: list[str]) -> Any:
+    """Return why each row is left out, missing where it is not.
+
+    `date` and `amounts` are the headers whose cells make a row an entry.
+    """
+    frame = sheet.frame
+    why = pd.Series(pd.NA, index=frame.index, dtype=DType.TEXT.pandas)
+    why = why.mask(frame.isna().all(axis=1), NO_ENTRY)
+    rule = layout.skip_when
+    if rule is not None:
+        column = next(iter(headers.place_of((rule.column,), list(frame.columns))), None)
+        if column is None:
+            raise InputRefused(f"{sheet.name} has no column {safe(rule.column)} to skip by")
+        named = frame[column].str.strip().isin(rule.equals).fillna(False).astype(bool)
+        why = why.mask(named, NO_ENTRY)
+    if not len(frame) or not amounts:
+        return why
+    first = _first(frame)
+    if layout.footer:
+        words = tuple(word.casefold() for word in layout.footer)
+        ends = first.str.casefold().str.startswith(words).fillna(False).astype(bool)
+        why = why.mask(ends.cummax() & why.isna(), AFTER)
+    again = [frame[name].str.strip() == name for name in amounts]
+    why = why.mask(pd.concat(again, axis=1).fillna(False).any(axis=1) & why.isna(), HEADER)
+    dated = _has_digits(frame[date]) if date else pd.Series(False, index=frame.index)
+    total = _says_total(first)
+    bare = frame[~dated & why.isna()]
+    for name in bare.columns:
+        total |= _says_total(bare[name]).reindex(frame.index, fill_value=False)
+    why = why.mask(total & why.isna(), TOTAL)
+    money = pd.concat([_filled(frame[name]) for name in amounts], axis=1).any(axis=1)
+    why = why.mask(_is_alone(frame, ~money & why.isna()), TEXT)
+    entries = (dated | money) & why.isna()
+    if date and entries.any():
+        after = pd.Series(frame.index > entries[entries].index[-1], index=frame.index)
+        why = why.mask(after & why.isna(), AFTER)
+    return why
+
+
+def _first(frame: pd.DataFrame) -> Any:
+    """Return the first filled cell of each row."""
+    first = frame.iloc[:, 0]
+    lacks = ~_filled(first)
+    if lacks.any():
+        rest = frame[lacks].apply(lambda column: column.str.strip()).replace("", pd.NA)
+        first = first.mask(lacks, rest.bfill(axis=1).iloc[:, 0].reindex(frame.index))
+    return first
+
+
+def _filled(column: Any) -> Any:
+    return column.str.strip().fillna("") != ""
+
+
+def _is_alone(frame: pd.DataFrame, among: Any) -> Any:
+    """Tell which rows have a single filled cell: a heading of a group, the time of the export."""
+    bare = frame[among].apply(_filled)
+    filled = bare.sum(axis=1) if len(bare) else pd.Series(dtype="int64")
+    return filled.reindex(frame.index, fill_value=0) == 1
+
+
+def _has_digits(column: Any) -> Any:
+    return column.str.contains(r"\d", regex=True).fillna(False).astype(bool)
+
+
+def _says_total(column: Any) -> Any:
+    """Tell which cells are the word for a total; few have it in them, and only they are read."""
+    has_word = compute.match_substring_regex(pa.array(column, pa.string()), _WORD)
+    found = pd.Series(has_word.fill_null(False).to_numpy(zero_copy_only=False), index=column.index)
+    if found.any():
+        found[found] = column[found].str.contains(_TOTALS, regex=True).astype(bool)
+    return found

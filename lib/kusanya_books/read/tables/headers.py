@@ -1,0 +1,76 @@
+"""Which row is the header, and what people call our columns, in English and in Swahili.
+
+A name is compared without case, without spaces at its ends and with single ones within.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from kusanya.text import plain
+from kusanya_books.read.tables.sheet import HEADER_ROWS, Fits
+
+_SPACES: Final = re.compile(r"[\s_]+")
+
+KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
+    "booked_at": ("date", "posted", "booked", "posting date", "transaction date", "tarehe"),
+    "at": (
+        *("date", "time", "transaction date", "transaction time", "completion time", "date time"),
+        *("value date", "booking date", "posting date", "tarehe", "tarehe ya muamala", "muda"),
+        "tarehe na muda",
+    ),
+    "business_day": ("date", "day", "settlement date", "tarehe", "siku"),
+    "amount": ("amount", "transaction amount", "amount tzs", "kiasi", "kiasi cha fedha"),
+    "net": ("net amount", "kiasi halisi"),
+    "gross": ("gross amount", "kiasi cha jumla"),
+    "fee": ("fee", "fees", "charge", "charges", "service charge", "ada", "makato", "tozo"),
+    "currency": ("ccy", "currency code", "sarafu"),
+    "channel": ("network", "mtandao", "njia"),
+    "reference": (
+        *("ref", "ref no", "reference no", "reference number", "invoice", "invoice no"),
+        *("invoice number", "order", "order no", "order id", "a/c no", "account no"),
+        *("kumbukumbu", "namba ya kumbukumbu", "ankara", "namba ya ankara"),
+    ),
+    "collection_id": ("collection",),
+    "receipt": (
+        *("receipt no", "receipt number", "transaction id", "txn id", "trans id"),
+        *("transaction reference", "risiti", "namba ya risiti", "muamala", "namba ya muamala"),
+    ),
+    "status": ("transaction status", "state", "hali", "hali ya muamala"),
+    "details": ("description", "narration", "narrative", "particulars", "memo", "maelezo"),
+    "balance": ("running balance", "closing balance", "salio", "salio la mwisho"),
+    "money_in": ("paid in", "credit", "credit amount", "money in", "kilichoingia", "fedha ndani"),
+    "money_out": ("withdrawn", "debit", "debit amount", "money out", "kilichotoka", "fedha nje"),
+    "batch_id": ("batch", "batch no", "kundi"),
+    "count": ("transactions", "number of transactions", "idadi"),
+}
+"""What a column of ours is called elsewhere, so that a file without a mapping can be read."""
+_SIDES: Final = frozenset({"debit", "debit amount", "credit", "credit amount"})
+"""Of the books these say nothing: money in is a debit of one account and a credit of another."""
+
+
+def key(text: str | None) -> str:
+    """Return a header as it is compared."""
+    return _SPACES.sub(" ", plain(text or "").casefold()).strip(" .:*")
+
+
+def names_of(column: str, *, books: bool = False) -> tuple[str, ...]:
+    """Return what our column may be called where no mapping says it, our own name first."""
+    known = (name for name in KNOWN.get(column, ()) if not (books and name in _SIDES))
+    return (key(column), *known)
+
+
+def find(rows: Sequence[Sequence[str | None]], fits: Fits | None, header_row: int | None) -> int:
+    """Return the place of the header: as said, else the first row that fits, else the first one."""
+    if header_row is not None:
+        return header_row - 1
+    if fits is None:
+        return 0
+    found = (place for place, row in enumerate(rows[:HEADER_ROWS]) if fits(row))
+    return next(found, 0)
+
+
+def place_of(names: Sequence[str], headers: Sequence[str | None]) -> list[str]:
+    """Return the headers that bear one of `names`, as the file writes them."""
+    wanted = {key(name) for name in names}
+    return [header for header in headers if header and key(header) in wanted]

@@ -1,0 +1,160 @@
+"""Whole numbers as people and programs write them: 5,000.00, 5.000,00, (5,000), 5,000/=, TZS 5 000.
+
+One mark for thousands holds for a whole column. `5.000` alone may be five or five thousand: the
+mapping says, or another cell of the column decides; else it is refused.
+"""
+
+import re
+from typing import Any, Final
+
+import msgspec
+import pandas as pd
+
+from kusanya_books.columns import DType
+
+DIGITS_MAX: Final = 18
+"""Longest whole number taken: the next digit could pass 63 bits."""
+SAY: Final = "say in the mapping which mark thousands have"
+_PLAIN: Final = rf"[0-9]{{1,{DIGITS_MAX}}}"
+_CURRENCIES: Final = {
+    **dict.fromkeys(("tzs", "tsh", "tshs"), "TZS"),
+    **{word: word.upper() for word in ("kes", "ugx", "rwf", "bif", "zmw", "mwk", "mzn", "usd")},
+    **{word: word.upper() for word in ("eur", "gbp", "zar", "cdf")},
+    **dict.fromkeys(("ksh", "kshs"), "KES"),
+    "ush": "UGX",
+    "sh": None,
+    "shs": None,
+}
+"""Words beside an amount; "Sh" alone is a shilling of any country."""
+_SHILLINGS: Final = "/="
+"""How a price tag of Tanzania ends; as the word of a column of currencies it is TZS."""
+_SPACES: Final = " \u00a0\u202f\u2009'"
+_WRITTEN: Final = re.compile(
+    rf"""
+    (?P<open>\()?+ \s*+ (?P<minus>[-\u2212\u2013+])?+ \s*+
+    (?:(?P<before>[A-Za-z]{{2,4}}+)\.?+)?+ \s*+ (?P<inner>[-\u2212\u2013+])?+ \s*+
+    (?P<number>[0-9][0-9.,{_SPACES}]*+)
+    \s*+ (?:/=|/-|=)?+ \s*+ (?:(?P<after>[A-Za-z]{{2,4}}+)\.?+)?+
+    \s*+ (?P<end>-)?+ \s*+ (?P<close>\))?+
+    """,
+    re.VERBOSE,
+)
+"""Every part is possessive: none gives back what it took, so that no text is tried twice."""
+_LONGEST: Final = 200
+"""Longest cell that is read as a number, in characters."""
+_COMMA: Final = re.compile(r"\d{1,3}(?:,\d{3})+\.\d{1,2}|\d{1,3}(?:,\d{3}){2,}")
+_DOT: Final = re.compile(r"\d{1,3}(?:\.\d{3})+,\d{1,2}|\d{1,3}(?:\.\d{3}){2,}")
+
+
+def currency_of(word: str) -> str:
+    """Return the code of a currency by any name that people write; else the word itself."""
+    said = word.replace(" ", "").casefold()
+    if said == _SHILLINGS:
+        return "TZS"
+    return _CURRENCIES.get(said.removesuffix(_SHILLINGS).strip("."), None) or word
+
+
+class Numbers(msgspec.Struct, frozen=True):
+    """A column of numbers: what was read, in which currency, and why a cell was not."""
+
+    whole: Any
+    currencies: Any
+    """The currency written beside the amount, missing where none is."""
+    reasons: Any
+    """Why a cell is no number, missing where it is one or is empty."""
+
+
+def read(text: Any, *, thousands: str | None = None, was_number: Any = None) -> Numbers:
+    """Read a column of text; `was_number` tells which cells were numbers in a workbook."""
+    empty = pd.Series(pd.NA, index=text.index, dtype=DType.TEXT.pandas)
+    if text.str.fullmatch(_PLAIN).all():
+        return Numbers(text.astype(DType.WHOLE.pandas), empty, empty)
+    plain = text.str.fullmatch(_PLAIN).fillna(False).astype(bool)
+    cells: list[str] = text[~plain & text.notna()].unique().tolist()
+    mark = _mark(cells) if thousands is None else thousands
+    found = {cell: _number(cell, mark) for cell in cells}
+    nothing: _Found = (None, None, None)
+    each = [nothing if pd.isna(cell) else found.get(cell, nothing) for cell in text]
+    if was_number is not None and was_number.any():
+        # A cell that was a number has a decimal point, whatever the texts beside it have.
+        each = [
+            _exact(cell) if exact and cell in found else one
+            for cell, exact, one in zip(text, was_number, each, strict=True)
+        ]
+
+    def of(place: int, kind: DType) -> Any:
+        column = pd.Series([one[place] for one in each], index=text.index, dtype="object")
+        return column.astype(kind.pandas)
+
+    values = of(0, DType.WHOLE).mask(plain, text.where(plain).astype(DType.WHOLE.pandas))
+    return Numbers(values, of(1, DType.TEXT), of(2, DType.TEXT))
+
+
+_Found = tuple[int | None, str | None, str | None]
+
+
+def _exact(cell: str) -> _Found:
+    good = re.fullmatch(rf"-?{_PLAIN}", cell)
+    return (int(cell), None, None) if good else (None, None, "is not a whole number")
+
+
+def _mark(cells: list[str]) -> str | None:
+    """Return the mark for thousands that the column proves: a comma, a dot, or None."""
+    numbers = [found["number"].strip() for cell in cells if (found := _fitting(cell))]
+    commas = sum(_COMMA.fullmatch(number) is not None for number in numbers)
+    dots = sum(_DOT.fullmatch(number) is not None for number in numbers)
+    if commas == dots:
+        return None
+    return "," if commas > dots else "."
+
+
+def _fitting(cell: str) -> re.Match[str] | None:
+    bare = cell.strip()
+    return _WRITTEN.fullmatch(bare) if len(bare) <= _LONGEST else None
+
+
+def mark_of(columns: list[Any]) -> str | None:
+    """Return the mark for thousands that some columns of text prove, None where nothing does."""
+    written = [text[~text.str.fullmatch(_PLAIN).fillna(True).astype(bool)] for text in columns]
+    return _mark([cell for text in written for cell in text.unique()])
+
+
+def _number(cell: str, mark: str | None) -> _Found:
+    if len(cell.strip()) > _LONGEST:
+        return None, None, f"has more than {_LONGEST} characters: no number is so long"
+    found = _fitting(cell)
+    if found is None or bool(found["open"]) != bool(found["close"]):
+        return None, None, "is not a whole number"
+    words = [found[name].casefold() for name in ("before", "after") if found[name]]
+    if any(word not in _CURRENCIES for word in words) or len(words) > 1:
+        return None, None, "is not a whole number"
+    currency = _CURRENCIES[words[0]] if words else None
+    digits, reason = _digits(found["number"].strip(), mark)
+    if digits is None or len(digits) > DIGITS_MAX:
+        return None, currency, reason or "is not a whole number"
+    signs = [found[name] for name in ("minus", "inner", "end") if found[name]]
+    if len(signs) + bool(found["open"]) > 1:
+        return None, currency, "has two signs"
+    negative = bool(found["open"]) or any(sign != "+" for sign in signs)
+    return -int(digits) if negative else int(digits), currency, None
+
+
+def _digits(number: str, mark: str | None) -> tuple[str | None, str | None]:
+    """Return the digits of a number without its marks, or why they cannot be read."""
+    for space in _SPACES[1:]:
+        number = number.replace(space, " ")
+    decimal = "," if mark == "." else "."
+    group = "," if mark is None else mark
+    if re.fullmatch(r"\d+", number):
+        return number, None
+    # 5.000 where nothing says that a dot is for thousands, 5,000 where a dot is.
+    if re.fullmatch(rf"\d{{1,3}}(?:[{decimal}]\d{{3}})+", number):
+        return None, f"has {decimal} for thousands or a fraction: {SAY}"
+    forms = [rf"(\d+)[{decimal}]0{{1,2}}", r"(\d{1,3}(?: \d{3})+)(?:[.,]0{1,2})?"]
+    if group.strip():
+        forms.append(rf"(\d{{1,3}}(?:[{group}]\d{{3}})+)(?:[{decimal}]0{{1,2}})?")
+    for form in forms:
+        matched = re.fullmatch(form, number)
+        if matched:
+            return "".join(digit for digit in matched[1] if digit.isdigit()), None
+    return None, None

@@ -1,0 +1,95 @@
+"""What an earlier period left open, as the next one takes it up."""
+
+from typing import Final
+
+import msgspec
+import pandas as pd
+
+from kusanya_books import columns
+from kusanya_books.columns import KEYS
+from kusanya_books.request.days import DAY, Period
+
+BOOKS: Final = "books"
+"""The leg of the books, in items and in the ids of breaks."""
+STATEMENT: Final = "statement"
+"""The leg of the settlement statement."""
+_UNTIL: Final = r" \(until \d{4}-\d{2}-\d{2}\)$"
+
+
+class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
+    """The open items of an earlier pack, and the lines of the books that belong to them."""
+
+    run_id: str
+    period: Period
+    items: pd.DataFrame
+    lines: pd.DataFrame
+    """Lines as `LEDGER` has them; their row numbers are below zero, because they are no rows of the
+    books that are given now."""
+    had_books: bool
+    """Whether books were given then."""
+    movements: pd.DataFrame | None = None
+    """Lines of the operator's and the bank's statements that belong to open items."""
+    payouts: pd.DataFrame | None = None
+    """Lines of the settlement statement that a bank's open item is about."""
+
+    def keys(self) -> pd.DataFrame:
+        """Return the ids and references of all that was carried, as `KEYS`."""
+        parts = [
+            self.items[["collection_id", "reference"]],
+            self.lines[["collection_id", "reference"]],
+        ]
+        if self.movements is not None:
+            mine = self.movements[self.movements["leg"] == "operator"]
+            parts.append(mine[["collection_id", "reference"]])
+        every = pd.concat(parts, ignore_index=True).drop_duplicates(ignore_index=True)
+        return columns.frame(KEYS, every.rename(columns={"collection_id": "id"}))
+
+    def adjoins(self, period: Period) -> bool:
+        """Return whether no day lies between the earlier period and `period`."""
+        return self.had_books and self.follows(period)
+
+    def follows(self, period: Period) -> bool:
+        """Return whether `period` is a later one, and begins at the latest on the day after."""
+        return self.period.last + DAY >= period.first > self.period.first
+
+    def with_movements(self, newer: pd.DataFrame) -> pd.DataFrame:
+        """Return the lines given now, and the carried ones of days that none of them is of.
+
+        Of a day that is given again, what is given now alone says what happened. The name of an
+        earlier file says until when it was read: a file of today may be called the same.
+        """
+        if self.movements is None or self.movements.empty:
+            return newer
+        said = set(zip(newer["leg"], _plain(newer["channel"]), newer["business_day"], strict=True))
+        mine = self.movements
+        keys = zip(mine["leg"], _plain(mine["channel"]), mine["business_day"], strict=True)
+        earlier = mine[[key not in said for key in keys]]
+        named = earlier["input"].str.contains(_UNTIL, regex=True)
+        until = earlier["input"] + f" (until {self.period.last})"
+        earlier = earlier.assign(input=earlier["input"].where(named, until))
+        return pd.concat([newer, earlier], ignore_index=True)
+
+    def with_payouts(self, newer: pd.DataFrame | None) -> pd.DataFrame | None:
+        """Return the settlement lines given now, and the carried ones of payouts not among them."""
+        if self.payouts is None or self.payouts.empty or newer is None:
+            return self.payouts if newer is None else newer
+        said = set(zip(newer["batch_id"], newer["channel"], newer["business_day"], strict=True))
+        mine = self.payouts
+        keys = zip(mine["batch_id"], mine["channel"], mine["business_day"], strict=True)
+        return pd.concat([newer, mine[[key not in said for key in keys]]], ignore_index=True)
+
+    def lines_before(self, ledger: pd.DataFrame, period: Period) -> pd.DataFrame:
+        """Return the carried lines of days that the books given now do not reach back to.
+
+        Of the other days these books alone say what is booked: a line that was corrected or deleted
+        there is gone.
+        """
+        begins = ledger["booked_day"].min()
+        upto = pd.Timestamp(period.first)
+        begins = upto if pd.isna(begins) else min(begins, upto)
+        earlier: pd.DataFrame = self.lines[(self.lines["booked_day"] < begins).fillna(value=False)]
+        return earlier
+
+
+def _plain(texts: "pd.Series[str]") -> "pd.Series[str]":
+    return texts.fillna("")

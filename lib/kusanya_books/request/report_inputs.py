@@ -1,0 +1,128 @@
+"""What a report is made from: one value that every notebook and the month-end run pass on."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Final
+
+import msgspec
+import pandas as pd
+
+from kusanya.errors import InputRefused
+from kusanya.store.records import BreakHistory
+from kusanya.wire import Mode
+from kusanya_books import columns
+from kusanya_books.columns import COLLECTIONS, LEDGER, MOVEMENTS
+from kusanya_books.engine import on_disk
+from kusanya_books.engine.engine import Source
+from kusanya_books.request.days import Period
+from kusanya_books.request.earlier_period import EarlierPeriod
+from kusanya_books.request.expectation import Expected
+from kusanya_books.request.feed import Feed
+from kusanya_books.request.quality import Quality
+from kusanya_books.request.tolerance import PLAIN, Tolerance
+
+EXPORT: Final = "export"
+"""The store id of what was read from an export."""
+
+
+class Inputs(msgspec.Struct, frozen=True, kw_only=True):
+    """Collections of one mode around a period, and what else is known about them."""
+
+    collections: Source
+    """Reaches some days past the period on both sides; Parquet that is never loaded whole where the
+    inputs are an export, or were to stay on the disk."""
+    outside: pd.DataFrame | None = None
+    """Collections of other days that the period's lines of the books name; from the whole store."""
+    other_mode: pd.DataFrame
+    """Keys of the other mode, so that a booking on the wrong side is recognised."""
+    intents: pd.DataFrame
+    """Creations whose outcome is not known."""
+    control: pd.DataFrame
+    """What was loaded against the store's own rollups."""
+    ledger: Source | None = None
+    """The books; None where none were given, which proves nothing and is no zero."""
+    statement: pd.DataFrame | None = None
+    movements: pd.DataFrame | None = None
+    """The lines of the operator's and the bank's statements; None where none were given."""
+    receipts: pd.DataFrame | None = None
+    """The operator's receipts of collections that are known from earlier statements."""
+    tariff: pd.DataFrame | None = None
+    """The declared tariff."""
+    basis: str = "gross"
+    """Whether the ledger books gross or net amounts."""
+    tolerance: Tolerance = PLAIN
+    period: Period
+    mode: Mode
+    source: str
+    """Where the collections come from, in words; says so when they are sample data."""
+    store_id: str
+    as_of: int
+    """The journal position up to which facts are known."""
+    as_of_at: datetime
+    """When the fact at that position was observed."""
+    judged_on: date
+    """The business day that ages are counted to: that of the run, unless somebody named another."""
+    feed: Feed | None = None
+    """What shows that the service was heard; None of sample data, which are whole."""
+    expect: tuple[Expected, ...] = ()
+    """What must have been compared before anybody signs."""
+    quality: tuple[Quality, ...]
+    carried: EarlierPeriod | None = None
+    """What an earlier period left open."""
+    histories: Mapping[str, BreakHistory] = {}
+    """What people said about breaks up to the position, by the break's id."""
+
+    @property
+    def is_export(self) -> bool:
+        """Return whether the collections lie in an export: as many as no machine may hold."""
+        return self.store_id == EXPORT and not isinstance(self.collections, pd.DataFrame)
+
+    @property
+    def books(self) -> pd.DataFrame | None:
+        """Return the lines of the books as a frame; None where none were given."""
+        return None if self.ledger is None else on_disk.whole(self.ledger, LEDGER, order="row_no")
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Return the collections as a frame, for what looks at single rows.
+
+        Raises InputRefused where they are an export's: `exported.whole` loads them.
+        """
+        if not self.is_export:
+            return on_disk.whole(self.collections, COLLECTIONS, order="created_at, id")
+        raise InputRefused("an export is queried where it lies; load it whole to look at its rows")
+
+    @property
+    def read(self) -> int:
+        """Return how many collections were read."""
+        if isinstance(self.collections, pd.DataFrame):
+            return len(self.collections)
+        return sum(load.kept for load in self.quality if load.source == "collections")
+
+    @property
+    def movements_with_carried(self) -> pd.DataFrame:
+        """Return the statements' lines, with those that the period before left open."""
+        movements = columns.empty(MOVEMENTS) if self.movements is None else self.movements
+        if self.carried is None or not self.carried.follows(self.period):
+            return movements
+        return self.carried.with_movements(movements)
+
+    @property
+    def payouts_with_carried(self) -> pd.DataFrame | None:
+        """Return the settlement lines, with those that the bank of the period before left open."""
+        if self.carried is None or not self.carried.follows(self.period):
+            return self.statement
+        return self.carried.with_payouts(self.statement)
+
+    @property
+    def rejected(self) -> int:
+        """Return how many input rows could not be read; with one, the period is not closed."""
+        return sum(load.count("rejected") for load in self.quality)
+
+    @property
+    def differing(self) -> tuple[Quality, ...]:
+        """Return the loads of files whose own total is not that of their rows.
+
+        With one, the period is not closed: rows may be missing from the file, or were not read.
+        """
+        return tuple(load for load in self.quality if load.total and load.total.difference)

@@ -1,0 +1,195 @@
+"""Which line of the next month clears what a statement left open: by name and exact sum alone."""
+
+from datetime import datetime
+from itertools import combinations
+from typing import Any
+
+import msgspec
+import pandas as pd
+import pytest
+from tests.kit.movements import movements_of
+
+from kusanya.domain.business_day import EAT
+from kusanya_books import columns
+from kusanya_books.columns import COLLECTIONS, ITEMS, LEDGER
+from kusanya_books.judge import carried_legs
+from kusanya_books.match import bank
+from kusanya_books.read import load
+from kusanya_books.request.days import period
+from kusanya_books.request.earlier_period import EarlierPeriod
+from kusanya_books.request.report_inputs import Inputs
+
+pytestmark = pytest.mark.usefixtures("no_settings")
+MARCH, APRIL = period("2026-03"), period("2026-04")
+NAMED = ("reference", "receipt", "collection_id", "details")
+UNNAMED = ("channel", "fee", "balance")
+MINE = ("reference", "collection_id")
+Row = dict[str, Any]
+
+
+def subsets(names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    return [some for size in range(len(names) + 1) for some in combinations(names, size)]
+
+
+def item(number: int, **more: Any) -> Row:
+    """Return a payment of March that the operator's statement does not have."""
+    plain = {
+        "break_id": f"{number:016x}",
+        "leg": "operator",
+        "subject": f"key-{number}",
+        "finding": "breaks of the operator's statements",
+        "break_code": "operator_missing",
+        "standing": "break",
+        "reference": f"ref-{number}",
+        "collection_id": f"col_{number}",
+        "currency": "TZS",
+        "amount": 1_000 + number,
+        "balance": -1_000 - number,
+        "figures": "",
+        "day": pd.Timestamp("2026-03-10"),
+        "status": "open",
+    }
+    return {**dict.fromkeys(ITEMS.columns), **plain, **more}
+
+
+def line(number: int, **more: Any) -> Row:
+    """Return a line of April of what the item of this number lacks, without any name."""
+    at = datetime(2026, 4, 3, 9, tzinfo=EAT)
+    return {"kind": "other", "amount": 1_000 + number, "at": at, "reference": None, **more}
+
+
+@pytest.fixture(scope="module")
+def plain() -> Inputs:
+    made = load.inputs(mode="live", period="2020-01")
+    return msgspec.structs.replace(
+        made,
+        collections=columns.empty(COLLECTIONS),
+        ledger=None,
+        statement=None,
+        period=APRIL,
+        judged_on=APRIL.last,
+        quality=(),
+    )
+
+
+def cleared(plain: Inputs, items: list[Row], lines: list[Row], **given: Any) -> set[int]:
+    """Return the numbers of the items that these lines of April clear."""
+    frame = columns.frame(ITEMS, {name: [one[name] for one in items] for name in ITEMS.columns})
+    carried = EarlierPeriod(
+        run_id="march", period=MARCH, items=frame, lines=columns.empty(LEDGER), had_books=True
+    )
+    moved = movements_of(*lines)
+    inputs = msgspec.structs.replace(plain, carried=carried, movements=moved, **given)
+    own = bank.match(moved, None, period=APRIL, tolerance=inputs.tolerance, as_of=APRIL.last)
+    found = carried_legs.judge(inputs, carried, [], own=own).now
+    return {int(id_, 16) for id_, now in found.items() if now is None}
+
+
+def test_a_line_clears_an_item_by_each_name_whatever_else_both_leave_out(plain: Inputs) -> None:
+    items, lines, wanted = [], [], set()
+    cases = [
+        (lacks, given, also) for lacks in subsets(MINE) for given in subsets(NAMED)
+        for also in subsets(UNNAMED)
+    ]  # fmt: skip
+    for number, (lacks, given, also) in enumerate(cases):
+        names = {
+            "reference": f" REF-{number}",
+            "receipt": f"Ref-{number}",
+            "collection_id": f"col_{number}",
+            "details": f"put right ref-{number}, sorry",
+        }
+        rest = {"channel": "MPESA_TZ", "fee": 5, "balance": 9}
+        unsaid = {name: value if name in also else None for name, value in rest.items()}
+        said = {name: names[name] for name in given}
+        items.append(item(number, **dict.fromkeys(lacks)))
+        lines.append(line(number, **unsaid, **said))
+        by_reference = "reference" not in lacks and {*given} - {"collection_id"}
+        by_id = "collection_id" not in lacks and "collection_id" in given
+        if by_reference or by_id:
+            wanted.add(number)
+    assert cleared(plain, items, lines) == wanted
+
+
+NOT_THIS: dict[str, Row] = {
+    "another currency": {"currency": "KES"},
+    "a larger sum": {"amount": 1_001},
+    "a smaller sum": {"amount": 999},
+    "the other sign": {"amount": -1_000},
+    "another leg": {"leg": "bank"},
+    "not completed": {"status": "pending"},
+    "the same day as the item": {"at": datetime(2026, 3, 10, 9, tzinfo=EAT)},
+    "another reference": {"reference": "ref-7"},
+}
+
+
+@pytest.mark.parametrize("other", NOT_THIS)
+def test_what_is_not_of_exactly_what_is_open_clears_nothing(plain: Inputs, other: str) -> None:
+    right = line(0, reference="ref-0")
+    assert cleared(plain, [item(0)], [right]) == {0}
+    assert cleared(plain, [item(0)], [{**right, **NOT_THIS[other]}]) == set()
+
+
+def test_one_line_clears_one_item(plain: Inputs) -> None:
+    again = {**item(0), "break_id": f"{1:016x}", "collection_id": "col_9", "subject": "col_9"}
+    assert cleared(plain, [item(0), again], [line(0, reference="ref-0")]) == {0}
+    assert cleared(plain, [item(0), again], [line(0, reference="ref-0")] * 2) == {0, 1}
+
+
+def credit(amount: int, **more: Any) -> Row:
+    at = datetime(2026, 4, 3, 9, tzinfo=EAT)
+    plain = {"leg": "bank", "channel": None, "kind": "other", "reference": None}
+    return {**plain, "at": at, "amount": amount, **more}
+
+
+def shortfall(number: int, balance: int, **more: Any) -> Row:
+    """Return a payout of March of which the bank has `balance` too little."""
+    known = {"leg": "bank", "break_code": "bank_short", "subject": f"B-{number}"}
+    named = {"reference": f"B-{number}", "collection_id": None}
+    return item(number, **known, **named, balance=-balance, amount=balance, **more)
+
+
+def test_a_shortfall_that_is_repaid_without_a_name_is_cleared_where_only_one_is_open(
+    plain: Inputs,
+) -> None:
+    one = [shortfall(0, 700), shortfall(1, 800)]
+    assert cleared(plain, one, [credit(700)]) == {0}
+    assert cleared(plain, one, [credit(700, currency="KES")]) == set()
+    assert cleared(plain, one, [credit(701)]) == set()
+    assert cleared(plain, one, [credit(700), credit(700)]) == set()
+    assert cleared(plain, [shortfall(0, 700), shortfall(1, 700)], [credit(700)]) == set()
+    other = shortfall(1, 700, currency="KES")
+    assert cleared(plain, [shortfall(0, 700), other], [credit(700)]) == {0}
+    assert cleared(plain, one, [credit(800, details="repaid B-1")]) == {1}
+    assert cleared(plain, one, [credit(700, details="repaid B-1")]) == {0}
+
+
+def booked(**more: Any) -> pd.DataFrame:
+    plain = {
+        **dict.fromkeys(LEDGER.columns),
+        "row_no": 2,
+        "reference": "REF-0 ",
+        "amount": -1_000,
+        "currency": "TZS",
+        "status": "paid",
+        "kind": "refund",
+        "booked_at": pd.Timestamp("2026-04-03T09:00Z"),
+        "booked_day": pd.Timestamp("2026-04-03"),
+    }
+    row = {**plain, **more}
+    return columns.frame(LEDGER, {name: [row[name]] for name in LEDGER.columns})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"currency": "KES"}, {"amount": -1_001}, {"amount": -999}, {"kind": "payment"},
+        {"reference": "ref-1"}, {"reference": None}, {"kind": "charge"}, {"status": "open"},
+    ],
+)  # fmt: skip
+def test_only_a_refund_of_this_order_and_sum_books_what_was_charged_back(
+    plain: Inputs, other: Row
+) -> None:
+    charged = [item(0, break_code="operator_chargeback", balance=None)]
+    assert cleared(plain, charged, [], ledger=booked()) == {0}
+    assert cleared(plain, charged, [], ledger=booked(**other)) == set()
+    assert cleared(plain, [item(0)], [], ledger=booked()) == set()

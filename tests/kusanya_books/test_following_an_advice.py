@@ -1,0 +1,389 @@
+"""Every break of one month, its advice followed in the next: nothing comes back, and it adds up."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import pandas as pd
+import pytest
+from tests.kit.intents import prepare_intent
+from tests.kit.payments import polled
+
+from kusanya.state.observation import Observation
+from kusanya.store import Store
+from kusanya.wire import Mode
+from kusanya_books import columns
+from kusanya_books.columns import LEDGER, STATEMENT
+from kusanya_books.judge.report import Report, report
+from kusanya_books.match import breaks
+from kusanya_books.pack import close, decisions
+from kusanya_books.read import earlier_pack, load
+
+pytestmark = pytest.mark.usefixtures("no_settings")
+OPEN = {
+    code for code, rule in breaks.LEDGER.items() if rule.standing == "break" or rule.waits
+}  # fmt: skip
+
+
+def observation(name: str, at: str, **fields: Any) -> Observation:
+    when = datetime.fromisoformat(f"2026-{at}+03:00")
+    phone = f"2557540{sum(map(ord, name)):05d}"
+    said = {"completed_at": when, "reference": name.partition("+")[0], "phone": phone, **fields}
+    if said.get("status") == "created":
+        said["completed_at"] = None
+    return polled(name, said.pop("created", when), **said)
+
+
+OCTOBER = (
+    observation("duplicate_in_ledger", "10-10T12:00"),
+    observation("contradiction", "10-10T12:00"),
+    observation("contradiction", "10-10T12:05", status="failed", failure_code="x"),
+    observation("unknown_status", "10-10T12:00", status="odd"),
+    observation("double_payment", "10-10T12:00"),
+    observation("double_payment+second", "10-20T12:00"),
+    observation("mode_mismatch", "10-10T12:00", mode=Mode.TEST),
+    observation("timing_unbooked", "10-31T12:00"),
+    observation("perhaps_booked_earlier", "10-01T12:00"),
+    observation("missing_in_ledger", "10-10T12:00"),
+    observation("late_success", "10-10T12:00"),
+    observation("still_open", "10-30T12:00", status="created"),
+    observation("status_mismatch", "10-10T12:00", status="failed", failure_code="x"),
+    observation("currency_mismatch", "10-10T12:00"),
+    observation("booked_net", "10-10T12:00"),
+    observation("amount_mismatch", "10-10T12:00"),
+    observation("fee_mismatch", "10-10T12:00"),
+    observation("booked_negative", "10-10T12:00"),
+    observation("last", "10-31T23:00", status="failed", failure_code="x"),
+)
+NOVEMBER = (
+    observation("unknown_status", "10-10T12:00"),
+    observation("outcome_unknown", "10-10T12:00"),
+    observation("timing_unseen", "11-01T09:00"),
+    observation("missing_at_provider", "10-10T12:00"),
+    observation(
+        "still_open", "11-02T09:00", created=datetime.fromisoformat("2026-10-30T12:00+03:00")
+    ),
+    observation("last_of_november", "11-30T23:00", status="failed", failure_code="x"),
+)
+Line = tuple[str, int, str, str, str, int | None]
+"""Reference, amount, currency, day, status, fee."""
+
+
+def line(
+    name: str, amount: int = 1_000, currency: str = "TZS", day: str = "10-10", **more: Any
+) -> Line:
+    return name, amount, currency, f"2026-{day}", more.get("status", "paid"), more.get("fee")
+
+
+RIGHT = ("contradiction", "unknown_status", "outcome_unknown", "missing_at_provider")
+"""Booked as it should be: what is wrong lies on the other side."""
+SAME = (
+    *map(line, RIGHT),
+    line("double_payment"),
+    line("timing_unseen", day="10-31"),
+    line("still_open", day="10-30"),
+)
+WRONG = (
+    line("duplicate_in_ledger"),
+    line("mode_mismatch"),
+    line("status_mismatch"),
+    line("currency_mismatch", currency="KES"),
+    line("booked_net", 982),
+    line("amount_mismatch", 1_200),
+    line("fee_mismatch", fee=50),
+    line("booked_negative", -1_000),
+    line("reversal_alone", -500_000),
+    line("refund_alone", -5_000_000),
+)
+BOOKS = (line("duplicate_in_ledger"), *WRONG, *SAME, line("late_success", status="not_paid"))
+CORRECTED = (
+    line("duplicate_in_ledger"),
+    line("currency_mismatch"),
+    line("booked_net"),
+    line("amount_mismatch"),
+    line("fee_mismatch", fee=18),
+    line("booked_negative"),
+)
+UNBOOKED = ("timing_unbooked", "perhaps_booked_earlier", "missing_in_ledger", "late_success")
+"""What is to be booked."""
+BOOKED = tuple(line(name, day="11-03") for name in UNBOOKED)
+REFUND = line("double_payment", -1_000, day="11-04")
+REVERSALS = tuple(
+    (name, -amount, currency, "2026-11-05", "paid", None)
+    for name, amount, currency, *_ in WRONG
+)  # fmt: skip
+ANEW = tuple(
+    (name, amount, currency, "2026-11-06", status, fee)
+    for name, amount, currency, _, status, fee in CORRECTED[1:]
+)
+FOLLOWED = {
+    "books of both months": (*CORRECTED, *SAME, *BOOKED, REFUND),
+    "books of November": (*BOOKED, REFUND, *REVERSALS, *ANEW),
+}
+
+
+CLOSED_AGAIN = (
+    *CORRECTED,
+    *SAME,
+    *map(line, UNBOOKED),
+    line("double_payment", -1_000, day="10-25"),
+)
+REFUNDS = {"double_payment", "refund_alone"}
+
+
+def books(lines: tuple[Line, ...]) -> pd.DataFrame:
+    at = [pd.Timestamp(day, tz="Africa/Dar_es_Salaam").tz_convert("UTC") for *_, day, _, _ in lines]
+    kinds = [
+        "payment"
+        if amount >= 0 and name != "refund_alone"
+        else "refund"
+        if amount < 0 and name in REFUNDS
+        else "reversal"
+        for name, amount, *_ in lines
+    ]
+    return columns.frame(
+        LEDGER,
+        {
+            "row_no": list(range(2, len(lines) + 2)),
+            "reference": [one[0] for one in lines],
+            "collection_id": [None] * len(lines),
+            "amount": [one[1] for one in lines],
+            "fee": [one[5] for one in lines],
+            "currency": [one[2] for one in lines],
+            "channel": [None] * len(lines),
+            "status": [one[4] for one in lines],
+            "booked_at": pd.Series(at, dtype="datetime64[us, UTC]"),
+            "booked_day": pd.to_datetime([one[3] for one in lines]).as_unit("us"),
+            "kind": kinds,
+        },
+    )
+
+
+class Months(msgspec.Struct):
+    """October, and November after the advice was followed in each way, or not at all."""
+
+    october: Report
+    ignored: Report
+    followed: dict[str, Report]
+    again: Report
+    """October once more, with books put right."""
+
+
+@pytest.fixture(scope="module")
+def months(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Months]:
+    home = tmp_path_factory.mktemp("advice")
+    with Store.open(home / "s.db") as store:
+        intent = prepare_intent(
+            store,
+            idempotency_key="k",
+            body=b"{}",
+            mode=Mode.LIVE,
+            profile="shop",
+            reference="outcome_unknown",
+            amount=1_000,
+            phone="255754000001",
+        )
+        store.intents.begin_attempt(intent.id, at=datetime.fromisoformat("2026-10-10T12:00+03:00"))
+        for fact in OCTOBER:
+            store.record(fact)
+
+        def close_month(period: str, lines: tuple[Line, ...], carried: Any = None) -> Report:
+            path = home / "books.csv"
+            given = books(lines)
+            booked = given.assign(kind="payment", amount=given["amount"].abs())
+            booked.to_csv(path, index=False, date_format="%Y-%m-%d")
+            loaded = load.inputs(
+                str(home / "s.db"), mode="live", period=period, ledger=str(path), carried=carried
+            )
+            judged_on = loaded.period.last
+            return report(msgspec.structs.replace(loaded, ledger=given, judged_on=judged_on))
+
+        october = close_month("2026-10", BOOKS)
+        folder = close.pack(october, out=home).folder
+        assert folder is not None
+        carried = earlier_pack.read(folder).carried
+        for fact in NOVEMBER:
+            store.record(fact)
+        store.intents.resolve(
+            intent.id,
+            collection_id="col_outcome_unknown",
+            sentence="it was paid",
+            at=intent.prepared_at,
+        )
+        ignored = close_month("2026-11", (line("x", day="11-20"),), carried)
+        items = decisions.load(store, folder)
+        contradicted = items.frame[items.frame["break_code"] == "contradiction"]
+        for break_id in contradicted["break_id"]:
+            decisions.record(store, items, break_id, status="accepted", note="paid, says the bank")
+        followed = {
+            name: close_month("2026-11", lines, carried) for name, lines in FOLLOWED.items()
+        }
+        again = close_month("2026-10", CLOSED_AGAIN)
+        yield Months(october=october, ignored=ignored, followed=followed, again=again)
+
+
+def endings(made: Report) -> dict[str, str]:
+    frame = made.page("carried").frame
+    return dict(zip(frame["break_code"], frame["ending"], strict=True))
+
+
+def codes(made: Report) -> dict[str, str]:
+    items = made.items[made.items["leg"] == "books"]
+    return {
+        str(reference): str(code)
+        for reference, code in zip(items["reference"], items["break_code"], strict=True)
+    }
+
+
+def test_october_has_each_break_once(months: Months) -> None:
+    found = codes(months.october)
+    assert found.pop("unknown_status") == "unknown_status"
+    assert {name: code for name, code in found.items() if name != code} == {}
+    assert set(found) == OPEN - {"unknown_status"}
+
+
+@pytest.mark.parametrize("way", FOLLOWED)
+@pytest.mark.parametrize("code", sorted(OPEN))
+def test_what_was_advised_and_done_does_not_come_back(months: Months, way: str, code: str) -> None:
+    made = months.followed[way]
+    wanted = "still open" if code == "contradiction" else "cleared"
+    assert endings(made)[code] == wanted
+    stands = made.items[(made.items["leg"] == "books") & (made.items["standing"] == "break")]
+    stands = stands[stands["status"] != "accepted"]
+    back = stands[stands["reference"] == code]
+    assert back["break_code"].tolist() == []
+    assert made.items[(made.items["leg"] == "across") & (made.items["reference"] == code)].empty
+
+
+@pytest.mark.parametrize("code", sorted(OPEN))
+def test_what_was_put_right_in_the_same_books_is_gone(months: Months, code: str) -> None:
+    made = months.again
+    stands = made.items[(made.items["leg"] == "books") & (made.items["status"] != "accepted")]
+    assert stands.loc[stands["reference"] == code, "break_code"].tolist() == []
+
+
+@pytest.mark.parametrize("way", ["ignored", *FOLLOWED])
+def test_what_was_open_and_what_is_open_add_up(months: Months, way: str) -> None:
+    made = months.followed.get(way, months.ignored)
+    table, october = made.page("rolled_forward").frame, months.october.page("rolled_forward").frame
+    assert table["foots"].all()
+    assert october["foots"].all()
+    assert int(table["rows_opening"].sum()) == int(october["rows_closing"].sum()) == len(OPEN)
+    assert int(table["amount_opening"].sum()) == int(october["amount_closing"].sum())
+    closing = made.items[made.items["leg"] == "books"]
+    assert int(table["rows_closing"].sum()) == len(closing)
+    assert int(table["amount_closing"].sum()) == int(closing["amount"].sum())
+
+
+def test_what_nobody_did_is_still_open_and_stands_against_the_verdict(months: Months) -> None:
+    made = months.ignored
+    ended = endings(made)
+    by_themselves = {
+        "unknown_status", "outcome_unknown", "timing_unseen", "missing_at_provider", "still_open",
+    }  # fmt: skip
+    assert {code for code, how in ended.items() if how == "cleared"} == by_themselves
+    changed = made.page("carried").frame.set_index("break_code")["break_code_now"].to_dict()
+    assert changed["timing_unbooked"] == "missing_in_ledger"
+    assert ended["perhaps_booked_earlier"] == "still open"
+    found = made.findings[made.findings["finding"] == "open items of earlier periods"]
+    assert int(found["rows"].sum()) == len(OPEN) - len(by_themselves)
+    assert sorted(found["currency"]) == ["KES", "TZS"]
+    assert made.verdict(max_breaks=99) == "breaks"
+
+
+def test_october_lines_are_known_in_november(months: Months) -> None:
+    frame = months.ignored.page("breaks").frame
+    rows = {row["reference"]: row for row in frame.to_dict("records")}
+    for name in ("timing_unseen", "still_open"):
+        near = name == "timing_unseen"
+        wanted = "paid_over_edge" if near else "booked_in_earlier_period"
+        assert rows[name]["break_code"] == wanted
+        assert pd.isna(rows[name]["row_no"])
+
+
+PAYOUTS = {
+    "settlement_short": ("10-05", 900),
+    "settlement_over": ("10-06", 1_200),
+    "settlement_fee_mismatch": ("10-07", 972),
+    "settlement_duplicate": ("10-08", 982),
+    "settlement_unexpected": ("10-09", 500),
+}
+"""The day of each fault, and what was paid out for it; 982 is due where something is."""
+CORRECTIONS = {
+    "settlement_short": ("10-05", 82),
+    "settlement_over": ("10-06", -218),
+    "settlement_fee_mismatch": ("10-07", 10),
+    "settlement_duplicate": ("10-08", -982),
+    "settlement_unexpected": ("10-09", -500),
+    "settlement_missing": ("10-04", 982),
+    "settlement_pending": ("10-31", 982),
+}
+"""What the provider pays or takes back in November, each for its day of October."""
+
+
+def statement(lines: list[tuple[str, str, int, int]]) -> pd.DataFrame:
+    days = pd.to_datetime([f"2026-{day}" for _, day, _, _ in lines]).as_unit("us")
+    return columns.frame(
+        STATEMENT,
+        {
+            "line_no": list(range(2, len(lines) + 2)),
+            "batch_id": [one[0] for one in lines],
+            "collection_id": [None] * len(lines),
+            "business_day": days,
+            "channel": ["MPESA_TZ"] * len(lines),
+            "currency": ["TZS"] * len(lines),
+            "gross": [net + fee for _, _, net, fee in lines],
+            "fee": [fee for *_, fee in lines],
+            "net": [net for _, _, net, _ in lines],
+            "count": [1] * len(lines),
+        },
+    )
+
+
+@pytest.fixture(scope="module")
+def payouts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Report, Report]:
+    """Return October's report, and November's without and with the provider's corrections."""
+    home = tmp_path_factory.mktemp("payouts")
+    with Store.open(home / "s.db") as store:
+        for day in ("04", "05", "06", "07", "08", "31"):
+            store.record(observation(f"d{day}", f"10-{day}T12:00"))
+        store.record(observation("late", "10-31T23:00", status="failed", failure_code="x"))
+
+        def close_month(period: str, lines: list[Any], carried: Any = None) -> Report:
+            loaded = load.inputs(str(home / "s.db"), mode="live", period=period, carried=carried)
+            given = statement(lines)
+            judged_on = loaded.period.last
+            return report(msgspec.structs.replace(loaded, statement=given, judged_on=judged_on))
+
+        lines = [
+            (code[11:], day, net, 28 if code == "settlement_fee_mismatch" else 18)
+            for code, (day, net) in PAYOUTS.items()
+        ]
+        october = close_month("2026-10", [*lines, ("duplicate", "10-08", 982, 18)])
+        folder = close.pack(october, out=home).folder
+        assert folder is not None
+        carried = earlier_pack.read(folder).carried
+        store.record(observation("end", "11-30T23:00", status="failed", failure_code="x"))
+        ignored = close_month("2026-11", [("n1", "11-20", 5, 0)], carried)
+        made = [("n1", day, net, 0) for day, net in CORRECTIONS.values()]
+        followed = close_month("2026-11", [*lines, *made], carried)
+    return october, ignored, followed
+
+
+def test_october_has_each_fault_of_the_statement(payouts: tuple[Report, ...]) -> None:
+    items = payouts[0].items
+    assert set(items["break_code"]) == set(CORRECTIONS)
+    assert int(items["balance"].sum()) == sum(net for _, net in CORRECTIONS.values())
+
+
+@pytest.mark.parametrize("code", sorted(CORRECTIONS))
+def test_a_payout_that_is_put_right_in_november_does_not_come_back(
+    payouts: tuple[Report, ...], code: str
+) -> None:
+    _, ignored, followed = payouts
+    assert endings(followed)[code] == "cleared"
+    assert endings(ignored)[code] == ("changed" if code == "settlement_pending" else "still open")
+    for made in (ignored, followed):
+        assert made.page("rolled_forward").frame["foots"].all()
+    assert followed.items[followed.items["leg"] == "statement"].empty

@@ -1,0 +1,211 @@
+"""`kusanya gap`: what an analyst reads about an amount that nobody can explain."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from kusanya.errors import InputRefused
+from kusanya_books import columns
+from kusanya_books.columns import GAP_ROWS
+from kusanya_books.judge import gap
+from kusanya_books.match import ledger
+from kusanya_books.pack import close
+from kusanya_books.read import load
+from kusanya_books.request.days import Period, period
+from kusanya_console.cli.command_line import main
+
+pytestmark = pytest.mark.usefixtures("no_settings")
+Kusanya = Callable[..., tuple[int, str, str]]
+MARCH = period("2026-03")
+
+
+@pytest.fixture
+def kusanya(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Kusanya:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["kusanya", "gap", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+def rows(*some: dict[str, Any]) -> pd.DataFrame:
+    plain = {
+        "label": None,
+        "currency": "TZS",
+        "channel": "MPESA_TZ",
+        "fee": None,
+        "at": None,
+        "day": pd.Timestamp("2026-03-05"),
+    }
+    made = [{"row_no": number, **plain, **row} for number, row in enumerate(some, start=1)]
+    return columns.frame(
+        GAP_ROWS, pd.DataFrame(made, columns=list(GAP_ROWS.columns), dtype="object")
+    )
+
+
+def at(text: str) -> dict[str, Any]:
+    return {"at": pd.Timestamp(f"{text}+03:00").tz_convert("UTC")}
+
+
+def fits(amount: int, frame: pd.DataFrame, span: Period | None = MARCH) -> dict[str, list[str]]:
+    found = gap.answer(amount, frame, period=span).hypotheses
+    hits = found[found["rows"] > 0]
+    return {str(name): list(part["finding"]) for name, part in hits.groupby("hypothesis")}
+
+
+def test_each_hypothesis_is_found_where_it_is_so() -> None:
+    late = rows(
+        {"amount": 700, **at("2026-03-31 22:30:00")},
+        {"amount": 47, **at("2026-03-31 23:10:00")},
+        {"amount": 9_000, **at("2026-03-12 10:00:00")},
+    )
+    assert fits(747, late)["shifted cut-off"] == [
+        "the rows from 2026-03-31 22:00 to 2026-04-01 00:00 EAT, at the last day's edge"
+    ]
+    fees = rows({"amount": 5_000, "fee": 90}, {"amount": 7_000, "fee": 126})
+    assert "the fees of all rows" in fits(216, fees)["fee on the wrong side"]
+    assert fits(126, fees)["fee on the wrong side"] == ["the fee of row 2"]
+    digits = rows({"amount": 45_000, "label": "INV-1"}, {"amount": 99})
+    assert fits(-9_000, digits) == {"swapped digits": ["row 1 (INV-1): 45,000 for 54,000"]}
+    assert fits(99, digits) == {"one row doubled or missing": ["row 2"]}
+    assert fits(90_000, digits) == {"wrong sign": ["row 1 (INV-1)"]}
+    days = [pd.Timestamp(f"2026-03-{1 + number % 20:02d}") for number in range(40)]
+    charged = rows(
+        *({"amount": 1_000 + number, "fee": 18, "day": day} for number, day in enumerate(days))
+    )
+    assert fits(7 * 22, charged)["tariff changed on a day"][0] == (
+        "all channels: 7 on each row from 2026-03-10 on"
+    )
+    assert "MPESA_TZ" in " ".join(fits(sum(range(1_000, 1_040)), charged)["a whole day or channel"])
+
+
+def test_an_answer_names_the_rows_and_claims_what_is_proven() -> None:
+    frame = rows(
+        *(
+            {"amount": amount, "label": f"INV-{amount}"}
+            for amount in (5_000, 12_000, 12_000, -700, 31_000)
+        )
+    )
+    found = gap.answer(16_300, frame)
+    assert found.sentence == (
+        "2 sets of 3 rows sum to 16,300 among 5, and no set of fewer rows does (proven); "
+        "at most one of them is the explanation."
+    )
+    assert found.sets["label"].tolist() == ["INV--700", "INV-5000", "INV-12000"]
+    assert found.sets["rows_of_amount"].tolist() == [1, 1, 2]
+    none = gap.answer(16_301, frame)
+    assert none.sentence == "No set of up to 6 rows sums to 16,301 among 5: proven."
+    assert "smallest set 1" in found.lines["hypothesis"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("amount", "frame", "says"),
+    [
+        (0, rows({"amount": 1}), "needs no explanation"),
+        (5, rows({"amount": 1}, {"amount": 2, "currency": "KES"}), "choose one currency"),
+        (5, rows({"amount": 10**14}), "more than 13 digits \\(row 1\\)"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(amount: int, frame: pd.DataFrame, says: str) -> None:
+    with pytest.raises(InputRefused, match=says):
+        gap.answer(amount, frame)
+
+
+def test_a_pack_is_searched_by_the_command_and_the_books_by_the_notebook(
+    kusanya: Kusanya, tmp_path: Path
+) -> None:
+    day = load.inputs()
+    matched = ledger.of(day)
+    assert matched is not None
+    effects = matched.rows.loc[matched.rows["bridge_effect"].fillna(0) != 0, "bridge_effect"]
+    total = int(effects.iloc[0] + effects.iloc[5])
+    by_notebook = gap.explain(matched, total, period=day.period)
+    assert by_notebook is not None
+    assert by_notebook.searched.size in {1, 2}
+    result = close.finish(close.prepare(period="2026-03"), out=str(tmp_path / "packs"))
+    code, out, err = kusanya(str(total), "--pack", str(result.folder), "--currency", "TZS")
+    assert (code, err) == (0, "")
+    assert by_notebook.searched.size is not None
+    assert "(proven)" in out or by_notebook.searched.size == 1
+    assert out.endswith("Nothing was booked.\n")
+    code, out, _ = kusanya(str(-total), "--pack", str(result.folder), "--json", "--currency", "TZS")
+    assert code == 0
+    assert json.loads(out)["amount"] == -total
+    for page in ("fee_exceptions", "collections"):
+        code, out, err = kusanya(
+            *("46052", "--pack", str(result.folder), "--page", page, "--currency", "TZS")
+        )
+        assert (code, err) == (0, "")
+        assert "among" in out
+
+
+def test_a_file_is_searched_by_its_column_and_its_rows_keep_their_numbers(
+    kusanya: Kusanya, tmp_path: Path
+) -> None:
+    (tmp_path / "list.csv").write_text(
+        'reference,Kiasi\nA,"5,000"\nB,-300\n\nC,12000.00\n', encoding="utf-8"
+    )
+    code, out, err = kusanya("16700", "--file", "list.csv", "--column", "Kiasi")
+    assert (code, err) == (0, "")
+    assert "1 set of 3 rows sums to 16,700 among 3, and no set of fewer rows does (proven)." in out
+    code, _, err = kusanya("16700", "--file", "list.csv")
+    assert code == 1
+    assert 'list.csv has no column "amount"; there: reference, Kiasi' in err
+    (tmp_path / "bad.csv").write_text("amount\n5\n5.5\n", encoding="utf-8")
+    code, _, err = kusanya("16700", "--file", "bad.csv")
+    assert (code, "bad.csv, row 3" in err, 'column "amount"' in err) == (1, True, True)
+
+
+def test_a_file_is_read_as_books_are(kusanya: Kusanya, tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text(
+        "Shop of Kariakoo\nTarehe;Ref No;KIASI;Sarafu\n1/3/2026;A;5.000,00;TZS\n"
+        "2/3/2026;B;(300);TZS\n3/3/2026;C;12.000/=;TZS\nJumla;;16.700;\n",
+        encoding="utf-16",
+    )
+    code, out, err = kusanya("16700", "--file", "list.csv", "--column", "Kiasi")
+    assert (code, err) == (0, "")
+    assert "Left out row 6: a total" in out
+    assert "1 set of 3 rows sums to 16,700 among 3, and no set of fewer rows does (proven)." in out
+    assert "row 5" in out
+    (tmp_path / "open.csv").write_text("amount\n5.000\n", encoding="utf-8")
+    code, _, err = kusanya("5000", "--file", "open.csv")
+    assert (code, "open.csv, row 2" in err, "thousands" in err) == (1, True, True)
+    code, out, _ = kusanya("5000", "--file", "open.csv", "--thousands", ".")
+    assert (code, "1 row" in out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("5",), "either --pack FOLDER or --file FILE"),
+        (("5", "--pack", ".", "--file", "x.csv"), "either --pack FOLDER or --file FILE"),
+        (("much", "--pack", "."), "an amount is a whole number"),
+        (("5", "--pack", ".", "--page", "bridge"), "--page is one of breaks"),
+        (("5", "--file", "none.csv"), "there is no file none.csv"),
+        (("5", "--pack", ".", "--rows", "7"), "rows"),
+    ],
+)
+def test_what_was_asked_wrongly_ends_with_two_and_one_line(
+    kusanya: Kusanya, arguments: tuple[str, ...], says: str
+) -> None:
+    code, out, err = kusanya(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert says in err
+
+
+def test_a_folder_that_is_no_pack_is_named(kusanya: Kusanya, tmp_path: Path) -> None:
+    code, _, err = kusanya("5", "--pack", ".")
+    assert code == 1
+    assert f"{tmp_path.name} is not the folder of a pack" in err

@@ -1,0 +1,292 @@
+"""Files become frames cell by cell: nothing is guessed, and every row is accounted for."""
+
+import zipfile
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from kusanya.errors import InputRefused
+from kusanya_books import columns
+from kusanya_books.columns import LEDGER, STATEMENT
+from kusanya_books.read import files, spreadsheets
+from kusanya_books.read.mapping import Layout, read_mapping
+from kusanya_books.request.days import cutoff
+from kusanya_books.request.quality import account, remarks
+
+openpyxl: Any = import_module("openpyxl")
+PLAIN = "reference,amount,currency,booked_at\n"
+TOML = """
+[ledger]
+date_format = "%d/%m/%Y %H:%M"
+skip_when = { column = "Type", equals = ["Total"] }
+columns = { reference = "Invoice No", amount = "Amount", booked_at = "Posted", currency = "=TZS", \
+status = "State" }
+values.status = { Paid = "paid", Cancelled = "not_paid" }
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    def written(text: str | bytes, name: str = "ledger.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return written
+
+
+def reasons(quality: Any) -> list[tuple[int, str, str]]:
+    return [(remark.row, remark.verdict, remark.reason) for remark in quality.remarks]
+
+
+def test_a_plain_file_has_our_names_and_iso_stamps(write: Any) -> None:
+    path = write(PLAIN + "A-1,1000,TZS,2026-03-05T23:30:00+03:00\nA-2,2000,TZS,2026-03-05 23:30\n")
+    frame, quality = files.ledger(path)
+    columns.check(frame, LEDGER)
+    assert frame["amount"].tolist() == [1_000, 2_000]
+    assert frame["booked_at"].tolist() == [datetime(2026, 3, 5, 20, 30, tzinfo=UTC)] * 2
+    assert frame["booked_day"].tolist() == [pd.Timestamp("2026-03-05")] * 2
+    assert frame["status"].tolist() == ["paid", "paid"]
+    assert frame["row_no"].tolist() == [2, 3]
+    assert (quality.rows, quality.kept, quality.remarks) == (2, 2, ())
+    assert quality.sha256 is not None
+    assert len(quality.sha256) == 64
+
+
+def test_text_stays_text(write: Any) -> None:
+    path = write(PLAIN + "00123,1,TZS,2026-03-05\nNULL,1,TZS,2026-03-05\n1e5,1,TZS,2026-03-05\n")
+    assert files.ledger(path)[0]["reference"].tolist() == ["00123", "NULL", "1e5"]
+
+
+def test_a_mapping_names_columns_words_dates_and_what_to_skip(write: Any) -> None:
+    mapping = read_mapping(write(TOML, "map.toml"))
+    path = write(
+        "Invoice No,Amount,Posted,State,Type\n"
+        'A-1,"1,000",05/03/2026 09:15,Paid,Sale\n'
+        "A-2,250.00,31/12/2026 00:00,Cancelled,Sale\n"
+        ',"1,250",31/12/2026 00:00,,Total\n'
+    )
+    frame, quality = files.ledger(path, mapping.ledger)
+    assert frame["amount"].tolist() == [1_000, 250]
+    assert frame["status"].tolist() == ["paid", "not_paid"]
+    assert frame["currency"].tolist() == ["TZS", "TZS"]
+    assert frame["booked_at"][0] == datetime(2026, 3, 5, 6, 15, tzinfo=UTC)
+    assert reasons(quality) == [(4, "skipped", "not an entry")]
+
+
+@pytest.mark.parametrize(
+    ("amount", "reason"),
+    [
+        ("12.5", "amount is not a whole number"),
+        ("1e5", "amount is not a whole number"),
+        ('"1,00"', "amount is not a whole number"),
+        ("٣", "amount is not a whole number"),
+        ("9" * 19, "amount is not a whole number"),
+        ("", "amount is missing"),
+    ],
+)
+def test_what_is_no_whole_number_is_rejected_and_never_quoted(
+    write: Any, amount: str, reason: str
+) -> None:
+    frame, quality = files.ledger(write(PLAIN + f"A-1,{amount},TZS,2026-03-05\n"))
+    assert len(frame) == 0
+    assert reasons(quality) == [(2, "rejected", reason)]
+
+
+@pytest.mark.parametrize(
+    ("amount", "thousands", "read"),
+    [
+        ("5.000", ",", None),
+        ("5.000", "", None),
+        ("1.234.000", ",", None),
+        ("5.000", ".", 5_000),
+        ('"5.000,00"', ".", 5_000),
+        ('"5,000"', ".", None),
+        ("5.00", ".", None),
+        ('"5,000"', ",", 5_000),
+        ('"5,000.0"', ",", 5_000),
+        ("5.0", ",", 5),
+        ("5.00", ",", 5),
+        ('"5,000.000"', ",", None),
+        ("5 000", " ", 5_000),
+    ],
+)
+def test_a_mark_that_may_stand_for_thousands_is_read_as_the_mapping_says_or_refused(
+    write: Any, amount: str, thousands: str, read: int | None
+) -> None:
+    path = write(PLAIN + f"A-1,{amount},TZS,2026-03-05\n")
+    frame, quality = files.ledger(path, Layout(thousands=thousands))
+    assert frame["amount"].tolist() == ([] if read is None else [read])
+    assert quality.count("rejected") == (1 if read is None else 0)
+
+
+def test_the_words_of_currency_and_channel_are_those_that_the_mapping_names(write: Any) -> None:
+    words = {"currency": {"Sh": "TZS"}, "channel": {"M-Pesa": "MPESA_TZ"}}
+    path = write(
+        "reference,amount,currency,booked_at,channel\n"
+        "A-1,1,Sh,2026-03-05,M-Pesa\nA-2,1,Sh,2026-03-05,\nA-3,1,Sh,2026-03-05,Tigo\n"
+        "A-4,1,TZS,2026-03-05,M-Pesa\n"
+    )
+    frame, quality = files.ledger(path, Layout(values=words))
+    assert frame["currency"].tolist() == ["TZS", "TZS"]
+    assert frame["channel"].tolist() == ["MPESA_TZ", pd.NA]
+    assert reasons(quality) == [
+        (4, "rejected", "channel is none of those that the mapping names"),
+        (5, "rejected", "currency is none of those that the mapping names"),
+    ]
+    path = write("business_day,channel,currency,net\n2026-03-05,M-Pesa,Sh,9\n", "paid.csv")
+    frame, _ = files.statement(path, Layout(values=words))
+    assert (frame["channel"][0], frame["currency"][0]) == ("MPESA_TZ", "TZS")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[statement]\namount_basis = "net"\n', "a statement has no amount_basis"),
+        ('[ledger]\nvalues.amount = { x = "1" }\n', "not of amount"),
+        ('[statement]\nvalues.status = { Paid = "paid" }\n', "no such column of ours: status"),
+        ('[ledger]\ncolumns = { net = "Net" }\n', "no such column of ours: net, in the ledger"),
+    ],
+)
+def test_what_a_mapping_says_is_done_or_refused(write: Any, text: str, says: str) -> None:
+    with pytest.raises(InputRefused, match=says):
+        read_mapping(write(text, "map.toml"))
+
+
+def test_a_row_with_more_cells_than_the_header_is_rejected_and_the_others_are_read(
+    write: Any,
+) -> None:
+    path = write(PLAIN + "A-1,1,TZS,2026-03-05,extra\nA-2,2,TZS,2026-03-05,,\n")
+    frame, quality = files.ledger(path)
+    assert frame["reference"].tolist() == ["A-2"]
+    assert [(row, verdict) for row, verdict, _ in reasons(quality)] == [(2, "rejected")]
+    assert "more cells than the header has" in quality.remarks[0].reason
+
+
+def test_an_amount_beyond_what_floats_hold_is_read_exactly(write: Any) -> None:
+    frame, _ = files.ledger(write(PLAIN + f"A-1,{2**53 + 1},TZS,2026-03-05\nA-2,,TZS,2026-03-05\n"))
+    assert frame["amount"].tolist() == [2**53 + 1]
+
+
+@pytest.mark.parametrize("stamp", ["03/05/2026", "2026-02-30", "yesterday", "20260305x"])
+def test_a_date_in_another_form_is_rejected_and_not_guessed(write: Any, stamp: str) -> None:
+    _, quality = files.ledger(write(PLAIN + f"A-1,1,TZS,{stamp}\n"))
+    assert [verdict for _, verdict, _ in reasons(quality)] == ["rejected"]
+
+
+def test_a_date_without_a_time_is_a_business_day_whatever_the_cutoff(write: Any) -> None:
+    path = write(PLAIN + "A-1,1,TZS,2026-03-05\n")
+    frame, _ = files.ledger(path, cutoff=cutoff("06:00"))
+    assert frame["booked_day"].tolist() == [pd.Timestamp("2026-03-05")]
+
+
+def test_rows_without_a_known_status_are_rejected_and_those_without_a_key_are_said(
+    write: Any,
+) -> None:
+    path = write(
+        "reference,amount,currency,booked_at,status\n"
+        ",1,TZS,2026-03-05,paid\nA-2,1,TZS,2026-03-05,maybe\nA-3,1,,2026-03-05,open\n,,,,\n"
+    )
+    frame, quality = files.ledger(path)
+    assert frame["row_no"].tolist() == [2]
+    assert reasons(quality) == [
+        (2, "warned", "names no payment: taken for all payments of its day"),
+        (3, "rejected", "status is none of those that the mapping names"),
+        (4, "rejected", "currency is missing"),
+        (5, "skipped", "not an entry"),
+    ]
+    assert account(quality)["rejected"].tolist() == [2]
+    assert remarks(quality)["row"].tolist() == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "not even a header"),
+        ("reference,amount\nA,1\n", "has no column currency"),
+        ("reference,reference,amount\n", "two columns of one name"),
+        (PLAIN + '"A,1,TZS\n', "is not CSV"),
+        (PLAIN.encode() + b"\x81,1,TZS,2026-03-05\n", "is not utf-8"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused(write: Any, text: str | bytes, why: str) -> None:
+    with pytest.raises(InputRefused, match=why):
+        files.ledger(write(text))
+
+
+@pytest.mark.parametrize(
+    "toml",
+    [
+        "ledger = 1",
+        "[ledger]\nzone = 'Mars'",
+        "[ledger]\namount_basis = 'both'",
+        "[ledger]\ncolumns = { price = 'x' }",
+        "[ledgr]",
+        "not toml",
+    ],
+)
+def test_a_mapping_that_cannot_be_meant_is_refused(write: Any, toml: str) -> None:
+    with pytest.raises(InputRefused):
+        read_mapping(write(toml, "map.toml"))
+
+
+def test_a_missing_file_is_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputRefused, match=r"none\.csv cannot be read"):
+        files.ledger(tmp_path / "none.csv")
+
+
+def test_xlsx_cells_keep_their_text_and_numbers_in_text_columns_warn(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["reference", "amount", "currency", "booked_at"])
+    sheet.append(["00123", 1_000, "TZS", datetime(2026, 3, 5, 9, 15)])  # noqa: DTZ001 - Excel
+    sheet.append([123, "2,500", "TZS", "2026-03-06"])
+    path = tmp_path / "ledger.xlsx"
+    book.save(path)
+    frame, quality = files.ledger(path)
+    assert frame["reference"].tolist() == ["00123", "123"]
+    assert frame["amount"].tolist() == [1_000, 2_500]
+    assert frame["booked_at"][0] == datetime(2026, 3, 5, 6, 15, tzinfo=UTC)
+    assert reasons(quality) == [(3, "warned", "reference was a number, not text")]
+
+
+def test_what_is_no_xlsx_or_unpacks_too_large_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.xlsx"
+    path.write_bytes(b"reference,amount\n")
+    with pytest.raises(InputRefused, match="not an XLSX"):
+        files.ledger(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("xl/bomb.xml", bytes(100_001))
+    assert path.stat().st_size < 1_000
+    with pytest.raises(InputRefused, match="unpacks to more than 100,000 bytes"):
+        spreadsheets.read(path, Layout(), unpacked_max=100_000)
+
+
+def test_a_statement_is_read_by_day_and_says_when_its_net_is_odd(write: Any) -> None:
+    path = write(
+        "batch_id,business_day,channel,currency,gross,fee,net\n"
+        "B-1,2026-03-05,MPESA_TZ,TZS,1000,18,982\nB-2,2026-03-06,MPESA_TZ,TZS,1000,18,990\n"
+    )
+    frame, quality = files.statement(path)
+    columns.check(frame, STATEMENT)
+    assert frame["business_day"].tolist() == [
+        pd.Timestamp("2026-03-05"),
+        pd.Timestamp("2026-03-06"),
+    ]
+    assert reasons(quality) == [(3, "warned", "net is not gross less fee")]
+
+
+def test_a_statement_by_collection_needs_no_day_but_a_collection_on_every_line(write: Any) -> None:
+    good = "collection_id,currency,net\ncol_1,TZS,982\n"
+    assert files.statement(write(good))[0]["collection_id"].tolist() == ["col_1"]
+    with pytest.raises(InputRefused, match="every line"):
+        files.statement(write(good + ",TZS,982\n"))
+
+
+def test_layouts_are_checked_when_they_are_made() -> None:
+    with pytest.raises(ValueError, match="one character"):
+        Layout(delimiter=";;")

@@ -1,0 +1,583 @@
+"""The engine's verdicts against the same rules written as plain loops, on small hostile months."""
+# ruff: noqa: C901, PLR0911, PLR0912, PLR0915 - the rules stand here as plainly as they are stated
+
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.kusanya_books.plain_signed_lines import (
+    MARCH,
+    Judged,
+    Row,
+    cancelling,
+    day_of,
+    given_back,
+    inside,
+    spelling,
+    within_what_was_paid,
+)
+
+from kusanya_books import columns
+from kusanya_books.columns import INTENTS, KEYS, LEDGER, MATCHES
+from kusanya_books.match import ledger
+from kusanya_books.request.tolerance import Tolerance
+
+TERMS = Tolerance(amount=1, fee=0, grace_days=1)
+START = datetime(2026, 2, 28, 12, tzinfo=UTC)
+Make = Callable[..., pd.DataFrame]
+
+references = st.sampled_from(["A", "B", "C", "D"])
+maybe_reference = st.one_of(
+    st.none(), references, references, st.sampled_from(["a ", "b", "C/D", "a, B", "A B;C"])
+)
+amounts = st.sampled_from([100, 98, 101, 200, 2**53 + 1])
+moments = st.one_of(
+    st.integers(0, 40 * 48).map(lambda half_hours: START + timedelta(minutes=30 * half_hours)),
+    st.sampled_from([datetime(2026, 3, 31, 21, tzinfo=UTC), datetime(2026, 3, 30, 9, tzinfo=UTC)]),
+)
+
+
+def signed(line: Row) -> Row:
+    """Return a line of the books; what is no payment is money out, as a rule."""
+    is_out = line.pop("turned") and line["kind"] != "payment"
+    return {**line, "amount": -line["amount"]} if is_out else line
+
+
+services = st.lists(
+    st.fixed_dictionaries(
+        {
+            "reference": references,
+            "amount": amounts,
+            "fee": st.sampled_from([0, 2]),
+            "status": st.sampled_from(
+                ["succeeded"] * 4 + ["failed", "expired", "created", "on_hold", "contradiction"]
+            ),
+            "contradictions": st.sampled_from([0, 0, 0, 1]),
+            "currency": st.sampled_from(["TZS", "TZS", "KES"]),
+            "created_at": moments,
+        }
+    ),
+    max_size=7,
+)
+lines = st.lists(
+    st.fixed_dictionaries(
+        {
+            "reference": maybe_reference,
+            "collection_id": st.sampled_from([None, None, None, "col_1", "col_2", "col_9"]),
+            "amount": st.one_of(amounts, st.just(0)),
+            "fee": st.sampled_from([None, 0, 2]),
+            "currency": st.sampled_from(["TZS", "TZS", "KES"]),
+            "status": st.sampled_from(["paid", "paid", "open", "not_paid"]),
+            "booked_at": moments,
+            "kind": st.sampled_from(["payment"] * 5 + ["reversal"] * 2 + ["refund", "charge"]),
+            "turned": st.sampled_from([True, True, True, False]),
+        }
+    ).map(signed),
+    max_size=7,
+)
+
+
+def expected(
+    service: list[Row], books: list[Row], *, net: bool, other: list[str], unknown: list[str]
+) -> list[tuple[Any, ...]]:
+    due = {s["id"]: s["amount"] - (s["fee"] if net else 0) for s in service}
+    paid = {s["id"]: s["status"] == "succeeded" for s in service}
+    rank_s = {"succeeded": 0, "created": 1}
+    rank_b = {"paid": 0, "open": 1, "not_paid": 2}
+    by_id = {s["id"]: s for s in service}
+    books_from = min([MARCH.first, *(day_of(b["booked_at"]) for b in books)])
+    takings = [b for b in books if b["kind"] != "payment"]
+    cancelled = cancelling(books, by_id)
+    gone = {row for pair in cancelled for row in pair}
+    every_line = books
+    books = [b for b in books if b["kind"] == "payment" and b["row_no"] not in gone]
+    has_paid = {s["reference"] for s in service if paid[s["id"]]}
+    sorted_s = sorted(service, key=lambda s: (rank_s.get(s["status"], 2), s["created_at"], s["id"]))
+    sorted_b = sorted(books, key=lambda b: (rank_b[b["status"]], b["booked_at"], b["row_no"]))
+
+    pairs: list[tuple[Row, Row, str]] = []
+    named = [b for b in sorted_b if b["collection_id"] in by_id]
+    taken: set[str] = set()
+    for line in named:
+        if line["collection_id"] not in taken:
+            taken.add(line["collection_id"])
+            pairs.append((line, by_id[line["collection_id"]], "id"))
+    free_b = [b for b in sorted_b if b not in named and b["reference"] is not None]
+    free_s = [s for s in sorted_s if s["id"] not in taken]
+
+    def meet(key_b: Callable[[Row], Any], key_s: Callable[[Row], Any], rule: str) -> None:
+        groups: dict[Any, tuple[list[Row], list[Row]]] = defaultdict(lambda: ([], []))
+        for b in free_b:
+            groups[key_b(b)][0].append(b)
+        for s in free_s:
+            groups[key_s(s)][1].append(s)
+        for found_b, found_s in groups.values():
+            for b, s in zip(found_b, found_s, strict=False):
+                surplus = b["status"] == "paid" and not paid[s["id"]]
+                if not (surplus and s["reference"] in has_paid):
+                    pairs.append((b, s, rule))
+                    free_b.remove(b)
+                    free_s.remove(s)
+
+    meet(
+        lambda b: (b["reference"], b["currency"], b["amount"]),
+        lambda s: (s["reference"], s["currency"], due[s["id"]]),
+        "reference_amount",
+    )
+    meet(lambda b: b["reference"], lambda s: s["reference"], "reference")
+
+    met_b = {b["row_no"] for b, _, _ in pairs}
+    met_s = {s["id"] for _, s, _ in pairs}
+    whole: list[tuple[Row | None, Row | None, str | None]] = [*pairs]
+    whole += [(line, None, None) for line in books if line["row_no"] not in met_b]
+    whole += [(None, paid_in, None) for paid_in in service if paid_in["id"] not in met_s]
+
+    def verdict(b: Row | None, s: Row | None) -> str:
+        booked = b is not None and b["status"] == "paid"
+        came = s is not None and paid[s["id"]]
+        if s is not None:
+            day = day_of(s["completed_at"] or s["created_at"])
+        else:
+            assert b is not None
+            day = day_of(b["booked_at"])
+        if s is not None and s["completed_at"] is None and b is not None:
+            day = day_of(b["booked_at"])
+        fresh = (MARCH.last - day).days <= TERMS.grace_days
+        if s is None and booked:
+            assert b is not None
+            for other_b, other_s, _ in pairs:
+                same = b["reference"] is not None and all(
+                    other_b[name] == b[name] for name in ("reference", "currency", "amount")
+                )
+                if same or other_s["id"] == b["collection_id"]:
+                    return "duplicate_in_ledger"
+        if s is not None and (s["contradictions"] or s["status"] == "contradiction"):
+            return "contradiction"
+        if s is not None and s["status"] not in {"created", "succeeded", "failed", "expired"}:
+            return "unknown_status"
+        if b is None and came:
+            assert s is not None
+            for rival in service:
+                if rival["reference"] != s["reference"] or rival is s or not paid[rival["id"]]:
+                    continue
+                before = (rival["created_at"], rival["id"]) < (s["created_at"], s["id"])
+                if rival["id"] in met_s or before:
+                    return "double_payment"
+        if s is None:
+            assert b is not None
+            here = {x["reference"] for x in service}
+            if b["reference"] in other and b["reference"] not in here:
+                return "mode_mismatch"
+            if b["reference"] in unknown:
+                return "outcome_unknown"
+            if booked and b["amount"] == 0:
+                return "books_zero"
+            if booked:
+                return "timing_unseen" if fresh else "missing_at_provider"
+            return "not_billable"
+        if came and (b is None or b["status"] == "open") and fresh:
+            return "timing_unbooked"
+        if came and b is None:
+            # A line for it may lie before the first one that was given.
+            since = day_of(s["created_at"]) - timedelta(days=TERMS.grace_days)
+            return "perhaps_booked_earlier" if since < books_from else "missing_in_ledger"
+        if came and not booked:
+            return "late_success"
+        if booked and s["status"] == "created":
+            return "still_open"
+        if booked and not came:
+            return "status_mismatch"
+        if not booked and not came:
+            return "not_billable"
+        assert b is not None
+        if b["currency"] != s["currency"]:
+            return "currency_mismatch"
+        if not net and s["fee"] and b["amount"] == s["amount"] - s["fee"]:
+            return "booked_net"
+        if abs(b["amount"] - due[s["id"]]) > TERMS.amount:
+            return "amount_mismatch"
+        if b["fee"] is not None and abs(b["fee"] - s["fee"]) > TERMS.fee:
+            return "fee_mismatch"
+        if day_of(b["booked_at"]) != day_of(s["completed_at"]):
+            late = (day_of(b["booked_at"]) - day_of(s["completed_at"])).days
+            if not (inside(b["booked_at"]) and inside(s["completed_at"])):
+                if 1 <= late <= TERMS.grace_days:
+                    return "booked_over_edge"
+                if 1 <= -late <= TERMS.grace_days:
+                    return "paid_over_edge"
+            for who, when in (("paid", s["completed_at"]), ("booked", b["booked_at"])):
+                if day_of(when) < MARCH.first:
+                    return f"{who}_in_earlier_period"
+                if day_of(when) > MARCH.last:
+                    return f"{who}_in_later_period"
+            return "timing"
+        return "matched"
+
+    judged: list[Judged] = [(b, s, rule, verdict(b, s)) for b, s, rule in whole]
+    met_by_spelling = spelled(judged, paid, due)
+    spelled_now = [id(one) for b, s in met_by_spelling for one in (b, s)]
+    judged = [
+        row for row in judged if id(row[0]) not in spelled_now and id(row[1]) not in spelled_now
+    ]
+    for of_books, of_service in met_by_spelling:
+        code = verdict(of_books, of_service)
+        judged.append(
+            (of_books, of_service, "spelling", "reference_differs" if code == "matched" else code)
+        )
+    twins = repeated(judged, books, service, paid=paid, met_by_spelling=met_by_spelling)
+    judged = [
+        (b, s, rule, "duplicate_in_ledger" if s is None and b and b["row_no"] in twins else code)
+        for b, s, rule, code in judged
+    ]
+    single = [b for b in takings if b["status"] == "paid" and b["row_no"] not in gone]
+    repaid, turned = given_back(single, judged, by_id, paid=paid, due=due)
+    covered = within_what_was_paid(
+        [b for b in single if b["row_no"] not in turned], service, books, by_id, paid=paid, due=due
+    )
+    back = {*repaid.values(), *turned.values()}
+    groups = grouped(judged, paid=paid, due=due, net=net, back=back)
+    members = [
+        id(one) for _, group_lines, group_paid in groups for one in (*group_lines, *group_paid)
+    ]
+    judged = [row for row in judged if id(row[0]) not in members and id(row[1]) not in members]
+    result: list[tuple[Any, ...]] = []
+    for form, group_lines, group_paid in groups:
+        booked_on = sorted(day_of(b["booked_at"]) for b in group_lines)
+        paid_on = sorted(day_of(s["completed_at"]) for s in group_paid)
+        if any(days[0] <= MARCH.last and days[-1] >= MARCH.first for days in (booked_on, paid_on)):
+            code = form
+            if form != "booked_by_day_net":
+                days = [*booked_on, *paid_on]
+                crosses = min(days) < MARCH.first or max(days) > MARCH.last
+                crosses = crosses and (max(days) - min(days)).days == TERMS.grace_days
+                edges = {
+                    "booked_over_edge": crosses and paid_on[-1] <= booked_on[0],
+                    "paid_over_edge": crosses and booked_on[-1] <= paid_on[0],
+                    "paid_in_earlier_period": paid_on[0] < MARCH.first,
+                    "paid_in_later_period": paid_on[-1] > MARCH.last,
+                    "booked_in_earlier_period": booked_on[0] < MARCH.first,
+                    "booked_in_later_period": booked_on[-1] > MARCH.last,
+                    "timing": len({*booked_on, *paid_on}) > 1,
+                }
+                code = next((name for name, is_so in edges.items() if is_so), form)
+            result += [(b["row_no"], None, form, code) for b in group_lines]
+            result += [(None, s["id"], form, code) for s in group_paid]
+    by_row = {own["row_no"]: own for own in every_line}
+    for own in every_line:
+        mates = [row for pair in cancelled if own["row_no"] in pair for row in pair]
+        if not inside(own["booked_at"]) or (own["kind"] == "payment" and not mates):
+            continue
+        if own["row_no"] in turned:
+            continue
+        if own["status"] != "paid":
+            code = "not_billable"
+        elif mates:
+            both = all(inside(by_row[row]["booked_at"]) for row in mates)
+            code = "reversed_pair" if both else "reversal"
+        elif own["row_no"] in repaid:
+            code = "refunded"
+        elif own["amount"] == 0:
+            code = "books_zero"
+        elif own["kind"] == "charge":
+            code = "bank_charges" if own["amount"] < 0 else "reversal_alone"
+        elif own["row_no"] in covered:
+            code = own["kind"]
+        else:
+            code = f"{own['kind']}_alone"
+        result.append((own["row_no"], None, None, code))
+    result += [(row, id_, "reference", "booked_negative") for row, id_ in turned.items()]
+    for line_of, said_of, rule, judgement in judged:
+        b, s = line_of, said_of
+        if b is None and s is not None and s["id"] in turned.values():
+            continue
+        code = "refunded" if s is not None and s["id"] in repaid.values() else judgement
+        days = [day_of(b["booked_at"])] if b else []
+        days += [day_of(s["completed_at"] or s["created_at"])] if s else []
+        if any(MARCH.first <= day <= MARCH.last for day in days):
+            row = b["row_no"] if b else None
+            result.append((row, s["id"] if s else None, rule, code))
+    return sorted(result, key=repr)
+
+
+Group = tuple[str, list[Row], list[Row]]
+
+
+def spelled(
+    judged: list[Judged], paid: dict[str, bool], due: dict[str, int]
+) -> list[tuple[Row, Row]]:
+    """Return what stands alone on both sides under one reference in two spellings.
+
+    Of lines that say the same, the first one is the payment's.
+    """
+    lines: dict[Any, list[Row]] = defaultdict(list)
+    said: dict[Any, list[Row]] = defaultdict(list)
+    for b, s, _, code in judged:
+        if s is None and b is not None and b["reference"] is not None:
+            counts = b["status"] == "paid" or inside(b["booked_at"])
+            if code != "duplicate_in_ledger" and counts:
+                lines[spelling(b["reference"])].append(b)
+        if (
+            b is None
+            and s is not None
+            and (paid[s["id"]] or inside(s["completed_at"] or s["created_at"]))
+        ):
+            said[spelling(s["reference"])].append(s)
+    pairs = []
+    for text, found in lines.items():
+        won = [s for s in said[text] if paid[s["id"]]]
+        one = won if len(won) == 1 else said[text]
+        if len(one) != 1:
+            continue
+        first = min(found, key=lambda b: (b["booked_at"], b["row_no"]))
+        says = {(b["currency"], b["amount"], b["status"] == "paid") for b in found}
+        same = says == {(one[0]["currency"], due[one[0]["id"]], True)} and paid[one[0]["id"]]
+        if len(found) == 1 or same:
+            pairs.append((first, one[0]))
+    return pairs
+
+
+def repeated(
+    judged: list[Judged],
+    books: list[Row],
+    service: list[Row],
+    *,
+    paid: dict[str, bool],
+    met_by_spelling: list[tuple[Row, Row]],
+) -> set[int]:
+    """Return the lines that repeat, in another spelling, a line that met a collection."""
+    keys = {s["id"]: s["reference"] for s in service}
+    met_rows = {b["row_no"] for b, _ in met_by_spelling}
+    left = {
+        spelling(s["reference"])
+        for b, s, _, _ in judged
+        if b is None and s is not None and paid[s["id"]]
+    }
+    found = set()
+    for b, s, _, code in judged:
+        if s is not None or b is None or b["status"] != "paid" or b["reference"] is None:
+            continue
+        if code == "duplicate_in_ledger" or spelling(b["reference"]) in left:
+            continue
+        for mate in books:
+            key = keys.get(mate["collection_id"], mate["reference"])
+            met = key in keys.values() or mate["row_no"] in met_rows
+            same = mate["row_no"] != b["row_no"] and mate["status"] == "paid" and met
+            says = all(mate[name] == b[name] for name in ("currency", "amount"))
+            if same and says and spelling(mate["reference"]) == spelling(b["reference"]):
+                found.add(b["row_no"])
+    return found
+
+
+def grouped(
+    judged: list[Judged],
+    *,
+    paid: dict[str, bool],
+    due: dict[str, int],
+    net: bool,
+    back: set[str],
+) -> list[Group]:
+    """Return the bookings of several: form, lines and payments of each."""
+    lines = [
+        (b, s is None)
+        for b, s, _, code in judged
+        if b is not None and b["status"] == "paid" and (s is None or code == "amount_mismatch")
+    ]
+    said = [
+        (s, b is None)
+        for b, s, _, code in judged
+        if s is not None
+        and paid[s["id"]]
+        and not s["contradictions"]
+        and s["id"] not in back
+        and (b is None or code == "amount_mismatch")
+    ]
+    keys = {s["id"]: s["reference"] for _, s, _, _ in judged if s is not None}
+
+    def fits(amounts: list[Row], payments: list[Row]) -> bool:
+        fees = [b["fee"] for b in amounts]
+        apart = sum(b["amount"] for b in amounts) - sum(due[s["id"]] for s in payments)
+        charged = 0 if None in fees else sum(fees) - sum(s["fee"] for s in payments)
+        return bool(abs(apart) <= TERMS.amount and abs(charged) <= TERMS.fee)
+
+    found: list[Group] = []
+    mine: dict[Any, tuple[list[Row], list[Row]]] = defaultdict(lambda: ([], []))
+    for b, _ in lines:
+        text = keys.get(b["collection_id"], b["reference"])
+        mine[spelling(text), b["currency"]][0].append(b)
+    for s, _ in said:
+        mine[spelling(s["reference"]), s["currency"]][1].append(s)
+    for key, (bs, ss) in mine.items():
+        if key[0] is not None and (len(bs) == 1) != (len(ss) == 1) and bs and ss and fits(bs, ss):
+            form = "split_booking" if len(ss) == 1 else "booked_together"
+            if min(len(bs), len(ss)) == 1:
+                found.append((form, bs, ss))
+    used = {id(one) for _, bs, ss in found for one in (*bs, *ss)}
+    lines = [(b, alone) for b, alone in lines if id(b) not in used]
+    free = [s for s, alone in said if alone and id(s) not in used]
+
+    chosen: list[tuple[Row, set[str]]] = []
+    for b, alone in lines:
+        if not alone or b["reference"] is None or not re.search(r"[,;/ +]", b["reference"].strip()):
+            continue
+        if (spelling(keys.get(b["collection_id"], b["reference"])), b["currency"]) in {
+            (spelling(s["reference"]), s["currency"]) for _, _, ss in found for s in ss
+        }:
+            continue
+        for parts in (r"[,;+]+", r"[/ ]+", r"[,;/ +]+"):
+            names = {part.strip() for part in re.split(parts, b["reference"].lower())} - {""}
+            own = [
+                s
+                for s in free
+                if spelling(s["reference"]) in names and s["currency"] == b["currency"]
+            ]
+            known = {spelling(s["reference"]) for s in own}
+            if len(names) > 1 and known == names and fits([b], own):
+                chosen.append((b, names))
+                break
+    chosen.sort(key=lambda one: (one[0]["booked_at"], one[0]["row_no"]))
+    claimed: set[Any] = set()
+    taken_now: list[Group] = []
+    for b, names in chosen:
+        wants = {(name, b["currency"]) for name in names}
+        if not wants & claimed:
+            own = [s for s in free if (spelling(s["reference"]), s["currency"]) in wants]
+            taken_now.append(("booked_together", [b], own))
+        claimed |= wants
+    found += taken_now
+    used = {id(one) for _, bs, ss in taken_now for one in (*bs, *ss)}
+    free = [s for s in free if id(s) not in used]
+
+    firsts: dict[Any, list[tuple[Row, bool]]] = defaultdict(list)
+    for b, alone in lines:
+        if not alone or b["reference"] is not None:
+            continue
+        for late in range(TERMS.grace_days + 1):
+            day = day_of(b["booked_at"]) - timedelta(days=late)
+            own = [
+                s
+                for s in free
+                if s["currency"] == b["currency"] and day_of(s["completed_at"]) == day
+            ]
+            after_fees = {"amount": b["amount"] + sum(s["fee"] for s in own)}
+            if own and (fits([b], own) or (not net and fits([{**b, **after_fees}], own))):
+                firsts[b["currency"], day].append((b, not fits([b], own)))
+                break
+    for (currency, day), claims in firsts.items():
+        b, is_net = min(claims, key=lambda one: (one[0]["booked_at"], one[0]["row_no"]))
+        own = [s for s in free if s["currency"] == currency and day_of(s["completed_at"]) == day]
+        found.append(("booked_by_day_net" if is_net else "booked_by_day", [b], own))
+    return found
+
+
+@pytest.mark.scale(6, 150, 1_000)
+def test_every_row_gets_the_verdict_of_the_rules_and_the_bridge_closes(
+    collections_of: Make, rounds: int
+) -> None:
+    @settings(max_examples=rounds, deadline=None, database=None)
+    @given(
+        services,
+        lines,
+        st.booleans(),
+        st.tuples(st.lists(references, max_size=1), st.lists(references, max_size=1)),
+        st.integers(0, 7),
+    )
+    def holds(
+        service: list[Row],
+        books: list[Row],
+        net: bool,
+        elsewhere: tuple[list[str], list[str]],
+        outside: int,
+    ) -> None:
+        other, unknown = elsewhere
+        agree(
+            collections_of, service, books, net=net, other=other, unknown=unknown, outside=outside
+        )
+
+    holds()
+
+
+def agree(
+    collections_of: Make,
+    service: list[Row],
+    books: list[Row],
+    *,
+    net: bool,
+    other: list[str],
+    unknown: list[str],
+    outside: int,
+) -> None:
+    open_ones = {"created", "on_hold"}
+    said = [
+        {
+            **row,
+            "id": f"col_{number}",
+            "completed_at": None if row["status"] in open_ones else row["created_at"],
+        }
+        for number, row in enumerate(service, start=1)
+    ]
+    booked = [{**row, "row_no": number} for number, row in enumerate(books, start=1)]
+    frame = collections_of(*said)
+    book = columns.frame(
+        LEDGER,
+        {
+            **{
+                name: [b[name] for b in booked]
+                for name in ("row_no", "reference", "collection_id", "kind")
+            },
+            **{name: [b[name] for b in booked] for name in ("amount", "fee", "currency", "status")},
+            "channel": [None] * len(booked),
+            "booked_at": [b["booked_at"] for b in booked],
+            "booked_day": [pd.Timestamp(day_of(b["booked_at"])) for b in booked],
+        },
+    )
+    asked: dict[str, Any] = {
+        "period": MARCH,
+        "tolerance": TERMS,
+        "basis": "net" if net else "gross",
+        "other_mode": columns.frame(KEYS, {"id": ["x"] * len(other), "reference": other}),
+        "intents": columns.frame(
+            INTENTS,
+            {
+                "id": ["i"] * len(unknown),
+                "reference": unknown,
+                "amount": [1] * len(unknown),
+                "sent_at": [START] * len(unknown),
+            },
+        ),
+    }
+    # The order of the inputs means nothing.
+    shuffled = (
+        frame.sample(frac=1, random_state=len(booked)),
+        book.sample(frac=1, random_state=len(said)),
+    )
+    # Nor does it matter which collections were looked up one by one.
+    asked["outside"] = shuffled[0].iloc[:outside].reset_index(drop=True)
+    shuffled = (shuffled[0].iloc[outside:].reset_index(drop=True), shuffled[1])
+    found = ledger.match(*shuffled, **asked)
+    columns.check(found.rows, MATCHES)
+    left = found.rows[["row_no", "collection_id", "match_rule", "break_code"]].astype("object")
+    rows = [
+        tuple(None if pd.isna(value) else value for value in row)
+        for row in left.itertuples(index=False)
+    ]
+    # A line that stayed alone shows the id it named; the rules speak of the collection it met.
+    alone = found.rows["status_service"].isna().tolist()
+    seen = [
+        (row, None if single else name, rule, code)
+        for (row, name, rule, code), single in zip(rows, alone, strict=True)
+    ]
+    wanted = expected(said, booked, net=net, other=other, unknown=unknown)
+    assert sorted(seen, key=repr) == wanted
+    assert found.unexplained == 0
+    # Nor does it matter what is only counted.
+    counted = ledger.match(*shuffled, **asked, everything=False)
+    read = found.rows[found.rows["standing"] != "ok"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(counted.rows, read)
+    for name in ("bridge", "ageing", "doubles"):
+        pd.testing.assert_frame_equal(getattr(counted, name), getattr(found, name))

@@ -1,0 +1,334 @@
+"""The month-end run: one verdict, the same bytes twice, late facts as a delta."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.kit.payments import by_event, watch
+
+import kusanya_books as reconcile
+from kusanya.errors import ConfigurationError, PackRefused
+from kusanya.state.observation import Observation
+from kusanya.store import Store
+from kusanya_books import columns
+from kusanya_books.columns import CLOSED
+from kusanya_books.judge import report
+from kusanya_books.judge.report import CloseResult
+from kusanya_books.pack import close
+from kusanya_books.read import load
+
+pytestmark = pytest.mark.usefixtures("no_settings")
+NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
+HEADER = "reference,amount,currency,booked_at\n"
+MARCH: dict[str, Any] = {"first": date(2026, 3, 1), "last": date(2026, 3, 31), "mode": "live"}
+
+
+class ClosedMonth(NamedTuple):
+    """A closed month: `home` holds its store.db and ledger.csv, `folder` its pack."""
+
+    home: Path
+    result: CloseResult
+    folder: Path
+    said: list[str]
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> ClosedMonth:
+    """Return a month of five payments with books that agree."""
+    home = tmp_path_factory.mktemp("closed")
+    with Store.open(home / "store.db") as opened:
+        for number in range(1, 6):
+            opened.record(paid(number))
+    watch(home / "store.db")
+    said: list[str] = []
+    options = {**MARCH, "store": str(home / "store.db"), "ledger": agreeing(home)}
+    result = reconcile.run(**options, out=home / "out", progress=said.append)
+    assert result.folder is not None
+    return ClosedMonth(home, result, result.folder, said)
+
+
+@pytest.fixture
+def store(closed: ClosedMonth, tmp_path: Path) -> Iterator[Store]:
+    """Return a copy of the closed month's store, which a test may add to."""
+    shutil.copy(closed.home / "store.db", tmp_path / "store.db")
+    with Store.open(tmp_path / "store.db") as opened:
+        yield opened
+
+
+def paid(number: int, at: datetime | None = None, **fields: Any) -> Observation:
+    created = at or NOON + timedelta(hours=number)
+    return by_event(number, created, **{"amount": 1_000 * number, "fee": 18 * number, **fields})
+
+
+def books(tmp_path: Path, *lines: str) -> str:
+    path = tmp_path / "ledger.csv"
+    path.write_text(HEADER + "".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return str(path)
+
+
+def agreeing(tmp_path: Path) -> str:
+    return books(
+        tmp_path,
+        *(f"R-{n},{1_000 * n},TZS,2026-03-05T{12 + n:02d}:00:30+03:00" for n in range(1, 6)),
+    )
+
+
+def test_books_that_agree_are_reconciled_and_the_same_run_is_the_same_bytes(
+    closed: ClosedMonth, store: Store, tmp_path: Path
+) -> None:
+    options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
+    again = reconcile.run(**options, out=tmp_path / "two")
+    first = closed.result
+    assert (first.verdict, first.exit_code, first.breaks) == ("reconciled", 0, 0)
+    assert "agree" in first.sentence
+    assert first.run_id == again.run_id
+    assert again.folder is not None
+    names = sorted(path.relative_to(closed.folder) for path in closed.folder.rglob("*.*"))
+    assert [str(name) for name in names][-7:] == [
+        "manifest.json",
+        "open_items.parquet",
+        "open_lines.parquet",
+        "open_movements.parquet",
+        "open_payouts.parquet",
+        "pack.xlsx",
+        "report.html",
+    ]
+    for name in names:
+        assert (closed.folder / name).read_bytes() == (again.folder / name).read_bytes(), name
+    assert closed.said[:2] == ["reading the books", "reading collections"]
+    assert closed.said[-1] == "writing the pack: manifest.json"
+    manifest = json.loads((closed.folder / "manifest.json").read_text())
+    assert manifest["files"]["pack.xlsx"]["bytes"] == (closed.folder / "pack.xlsx").stat().st_size
+    assert "tmp" not in json.dumps(first.to_dict()["by_code"])
+
+
+def test_the_same_store_in_another_place_gives_the_same_bytes_and_the_run_may_be_repeated(
+    closed: ClosedMonth, tmp_path: Path
+) -> None:
+    home = closed.home
+    shutil.copy(home / "store.db", tmp_path / "shop.db")
+    options = {**MARCH, "ledger": str(home / "ledger.csv"), "out": home / "out"}
+    again = reconcile.run(**options, store=str(tmp_path / "shop.db"))
+    assert (closed.result.exit_code, again.sentence) == (0, closed.result.sentence)
+    assert again.folder == closed.folder
+    for path in closed.folder.rglob("*.*"):
+        for place in (home, tmp_path):
+            assert str(place).encode() not in path.read_bytes(), path.name
+
+
+def test_a_break_is_exit_one_unless_it_is_within_the_limit(store: Store, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"mode": "live", "period": "2026-03"}
+    options["store"] = str(tmp_path / "store.db")
+    options["ledger"] = books(tmp_path, "R-1,1000,TZS,2026-03-05T13:00:30+03:00")
+    # Something heard later: what is still missing then is not on its way any more.
+    store.record(paid(6, status="failed", at=NOON + timedelta(days=15)))
+    made = close.prepare(**options)
+    out = str(tmp_path / "out")
+    found = close.finish(made, out=out)
+    assert (found.verdict, found.exit_code, found.breaks) == ("breaks", 1, 4)
+    assert found.by_code == {"missing_in_ledger": 4}
+    assert found.unexplained == 0
+    within = close.finish(made, out=out, max_breaks=4)
+    assert (within.verdict, within.exit_code) == ("reconciled", 0)
+    assert within.run_id != found.run_id
+
+
+def test_a_rejected_row_closes_nothing_and_stands_in_the_pack(store: Store, tmp_path: Path) -> None:
+    found = reconcile.run(
+        **MARCH,
+        store=str(tmp_path / "store.db"),
+        ledger=books(tmp_path, "R-1,10.5,TZS,2026-03-05", "R-2,x,TZS,2026-03-05"),
+        out=tmp_path / "out",
+    )
+    assert (found.verdict, found.exit_code) == ("not closed", 1)
+    assert found.sentence.startswith("Not closed: 2 input row(s) could not be read")
+    assert "amount is not a whole number" in found.sentence
+    assert "and 1 more" in found.sentence
+    assert found.folder is not None
+    assert "Not closed: do not sign." in (found.folder / "report.html").read_text(encoding="utf-8")
+    unread = (found.folder / "csv" / "unread.raw.csv").read_text(encoding="utf-8").splitlines()
+    assert len(unread) == 3
+    bridge = (found.folder / "csv" / "bridge.raw.csv").read_text(encoding="utf-8").splitlines()
+    assert bridge[-1].split(",")[1:3] == ["unread", "2"]
+
+
+@pytest.mark.parametrize(("states", "apart"), [(15_000, "0"), (15_500, "500")])
+def test_what_was_read_is_held_against_the_total_that_the_file_states(
+    store: Store, tmp_path: Path, states: int, apart: str
+) -> None:
+    agreeing(tmp_path)
+    with (tmp_path / "ledger.csv").open("a", encoding="utf-8") as file:
+        file.write(f"Total,{states},,\n")
+    options = {**MARCH, "store": str(tmp_path / "store.db"), "out": tmp_path / "out"}
+    found = reconcile.run(**options, ledger=str(tmp_path / "ledger.csv"))
+    assert found.folder is not None
+    text = (found.folder / "csv" / "control_totals.raw.csv").read_text(encoding="utf-8")
+    head, line = (row.split(",") for row in text.splitlines())
+    said = dict(zip(head, line, strict=True))
+    assert (said["lines"], said["amount_read"], said["file_total"]) == ("5", "15000", str(states))
+    assert said["difference"] == apart
+
+
+def test_a_total_past_63_bits_closes_nothing_and_names_the_row(
+    store: Store, tmp_path: Path
+) -> None:
+    store.record(paid(7, amount=2**63 - 1))
+    found = reconcile.run(
+        **MARCH,
+        store=str(tmp_path / "store.db"),
+        ledger=agreeing(tmp_path),
+        out=tmp_path / "out",
+    )
+    assert found.verdict == "failed"
+    assert "the largest amount of collection col_7 is 9,223,372,036,854,775,807" in found.sentence
+    assert "the largest amount of ledger row 6 is 5,000" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [({"store": "nowhere.db"}, "nowhere.db"), ({"ledger": "none.csv"}, "none.csv cannot be read")],
+)
+def test_what_cannot_be_read_is_a_failed_run_in_one_line(
+    store: Store, tmp_path: Path, wrong: dict[str, str], says: str
+) -> None:
+    options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
+    found = reconcile.run(**{**options, **wrong}, out=tmp_path / "out")
+    assert found.verdict == "failed"
+    assert says in found.sentence
+    assert "\n" not in found.sentence
+
+
+def test_what_the_caller_got_wrong_is_an_error_of_usage(store: Store, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"store": str(tmp_path / "store.db"), "out": tmp_path / "out"}
+    with pytest.raises(ConfigurationError, match="before it begins"):
+        reconcile.run(**options, first=date(2026, 3, 2), last=date(2026, 3, 1))
+    with pytest.raises(ConfigurationError, match="journal ends"):
+        reconcile.run(**options, **MARCH, as_of=99)
+
+
+def test_without_a_ledger_nothing_is_proven(store: Store, tmp_path: Path) -> None:
+    found = reconcile.run(**MARCH, store=str(tmp_path / "store.db"), out=tmp_path / "out")
+    assert found.verdict == "not proven"
+    assert "no ledger was given" in found.sentence
+    assert found.folder is not None
+    assert "not proven: no ledger" in (found.folder / "report.html").read_text()
+
+
+def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
+    closed: ClosedMonth, store: Store, tmp_path: Path
+) -> None:
+    options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
+    position = store.feed.head()
+    store.record(paid(9, at=NOON + timedelta(hours=9)))
+    store.record(paid(1, status="failed", failure_code="declined", at=NOON + timedelta(hours=1)))
+    again = reconcile.run(**options, as_of=position, out=tmp_path / "again")
+    assert again.run_id == closed.result.run_id
+    assert again.folder is not None
+    assert (closed.folder / "manifest.json").read_bytes() == (
+        again.folder / "manifest.json"
+    ).read_bytes()
+    late = close.delta(closed.folder, store=options["store"])
+    changes = late[["key", "change", "field", "before", "now", "amount_effect", "fee_effect"]]
+    rows = changes.astype("object").where(changes.notna(), None).to_numpy().tolist()
+    assert ["col_1", "changed", "status", "succeeded", "contradiction", -1_000, -18] in rows
+    assert ["col_9", "added", "status", None, "succeeded", 9_000, 162] in rows
+    assert late["amount_effect"].sum() == 8_000
+    assert set(late["closed_run_id"]) == {closed.result.run_id}
+    april = {**options, "first": date(2026, 4, 1), "last": date(2026, 4, 30)}
+    carried = reconcile.run(**april, previous=closed.folder, out=tmp_path / "april")
+    assert carried.folder is not None
+    assert "col_9" in (carried.folder / "csv" / "late.csv").read_text()
+
+
+def test_a_folder_that_is_no_pack_or_of_another_store_is_refused(
+    closed: ClosedMonth, store: Store, tmp_path: Path
+) -> None:
+    options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
+    found = reconcile.run(**options, previous=tmp_path, out=tmp_path / "out")
+    assert found.verdict == "failed"
+    assert "not the folder of a pack" in found.sentence
+    with Store.open(tmp_path / "other.db"):
+        pass
+    options["store"] = str(tmp_path / "other.db")
+    found = reconcile.run(**options, previous=closed.folder, out=tmp_path / "out")
+    assert "another store" in found.sentence
+
+
+def test_a_pack_that_was_edited_is_not_overwritten(store: Store, tmp_path: Path) -> None:
+    made = report.report(load.inputs(str(tmp_path / "store.db"), mode="live", period="2026-03"))
+    first = close.pack(made, out=tmp_path / "out")
+    assert first.folder is not None
+    assert close.pack(made, out=tmp_path / "out").folder == first.folder
+    (first.folder / "manifest.json").write_text("{}")
+    with pytest.raises(PackRefused, match="differs"):
+        close.pack(made, out=tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [first.folder.name]
+
+
+def test_a_pack_that_cannot_be_written_leaves_nothing(store: Store, tmp_path: Path) -> None:
+    made = report.report(load.inputs(str(tmp_path / "store.db"), mode="live", period="2026-03"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PackRefused, match="cannot write"):
+        close.pack(made, out=tmp_path / "file")
+
+
+states = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b", "c"]),
+        st.sampled_from(["succeeded", "failed", "created"]),
+        st.integers(0, 2**53 + 1),
+        st.one_of(st.none(), st.dates(date(2026, 3, 1), date(2026, 3, 31))),
+    ),
+    unique_by=lambda row: row[0],
+    max_size=3,
+)
+
+
+def frame_of(rows: list[Any]) -> pd.DataFrame:
+    return columns.frame(
+        CLOSED,
+        {
+            "id": [row[0] for row in rows],
+            "status": [row[1] for row in rows],
+            "amount": [row[2] for row in rows],
+            "fee": [row[2] // 7 for row in rows],
+            "business_day": pd.array(
+                [None if row[3] is None else pd.Timestamp(row[3]) for row in rows],
+                dtype="datetime64[us]",
+            ),
+            "created_day": [pd.Timestamp("2026-03-01")] * len(rows),
+            "seq": [1] * len(rows),
+            "contradictions": [0] * len(rows),
+            **{name: [None] * len(rows) for name in ("failure_code", "channel")},
+            **{name: ["x"] * len(rows) for name in ("reference", "mode", "currency")},
+        },
+    )
+
+
+@pytest.mark.scale(15, 150, 1_000)
+def test_closed_and_delta_make_the_present(rounds: int) -> None:
+    @settings(max_examples=rounds, deadline=None, database=None)
+    @given(states, states)
+    def holds(before: list[Any], now: list[Any]) -> None:
+        late = close.compare(frame_of(before), frame_of(now), closed_run_id="r")
+        known = {row[0]: {"status": row[1], "amount": str(row[2])} for row in before}
+        for row in late.itertuples():
+            if row.change == "removed":
+                known.pop(str(row.key), None)
+            elif row.field in {"status", "amount"}:
+                known.setdefault(str(row.key), {})[str(row.field)] = str(row.now)
+        assert known == {row[0]: {"status": row[1], "amount": str(row[2])} for row in now}
+
+        def gross(rows: list[Any]) -> int:
+            return sum(row[2] for row in rows if row[1] == "succeeded")
+
+        assert late["amount_effect"].sum() == gross(now) - gross(before)
+
+    holds()

@@ -1,0 +1,327 @@
+"""What operators and banks say: every planted fault by its name, exact sums, none false."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.kit.movements import movements_of
+
+from kusanya_books import columns
+from kusanya_books.columns import BANK_MATCHES, LEG_BRIDGE, STATEMENT
+from kusanya_books.match import bank, operator
+from kusanya_books.match.legs import Leg
+from kusanya_books.request.days import period
+from kusanya_books.request.tolerance import Tolerance
+
+MARCH = period("2026-03")
+TWO_DAYS = Tolerance(settle_days=2)
+Make = Callable[..., pd.DataFrame]
+
+
+def noon(day: int, month: int = 3) -> datetime:
+    return datetime(2026, month, day, 9, tzinfo=UTC)
+
+
+def payout(name: str, amount: int, day: int, **more: Any) -> dict[str, Any]:
+    return {"kind": "payout", "receipt": name, "amount": -amount, "at": noon(day), **more}
+
+
+def credit(amount: int, day: int, details: str = "", **more: Any) -> dict[str, Any]:
+    plain = {"leg": "bank", "kind": "other", "channel": None}
+    return {**plain, "amount": amount, "at": noon(day), "details": details, **more}
+
+
+def codes(leg: Leg) -> dict[Any, str]:
+    """Return the code of every line and payout by the number of the line, else by the payout."""
+    return {
+        row.payout if pd.isna(row.line_no) else int(row.line_no): row.break_code
+        for row in columns.records(leg.rows)
+    }
+
+
+def amounts(leg: Leg) -> dict[str, int]:
+    return dict(zip(leg.bridge["line"], map(int, leg.bridge["amount"]), strict=True))
+
+
+def test_a_payout_is_found_by_what_a_credit_names_by_its_amount_and_day_and_by_exact_sums() -> None:
+    found = bank.match(
+        movements_of(
+            payout("PO-0001", 5_000, 5),
+            payout("PO-0002", 700, 6),
+            payout("PO-0003", 800, 7),
+            payout("PO-0004", 900, 10),
+            payout("PO-0005", 640, 15),
+            credit(5_000, 12, "MM SETTLEMENT po/0001 TZ"),
+            credit(1_500, 8),
+            credit(400, 10),
+            credit(500, 11),
+            credit(640, 16),
+        ),
+        period=MARCH,
+        tolerance=TWO_DAYS,
+    )
+    assert codes(found) == {
+        6: "bank_late",
+        7: "bank_together",
+        "PO-0002": "bank_together",
+        "PO-0003": "bank_together",
+        8: "bank_in_parts",
+        9: "bank_in_parts",
+        "PO-0004": "bank_in_parts",
+        10: "bank_agrees",
+    }
+    keys = dict(zip(found.rows["line_no"], found.rows["group_key"], strict=True))
+    assert (keys[7], keys[8]) == ("line 7 of statement.csv", "PO-0004")
+    assert (found.breaks, found.unexplained) == (0, 0)
+
+
+def test_every_fault_of_the_bank_has_a_name_and_its_sum_in_the_bridge() -> None:
+    found = bank.match(
+        movements_of(
+            payout("PO-0001", 5_000, 5),
+            payout("PO-0002", 700, 6),
+            payout("PO-0003", 800, 7),
+            payout("PO-0004", 333, 20),
+            payout("PO-0005", 444, 30),
+            payout("PO-0006", 555, 31),
+            credit(4_990, 6, "PO-0001", balance=4_990),
+            credit(710, 7, "PO-0002", balance=5_700),
+            credit(800, 8, "PO-0003", balance=6_500),
+            credit(800, 9, "PO-0003", balance=7_300),
+            credit(77, 12, kind="payout", balance=7_377),
+            credit(66, 12, "rent", balance=7_443),
+            credit(-20, 12, kind="charge", balance=7_423),
+            credit(-800, 13, kind="reversal", balance=6_623),
+            credit(-300, 14, balance=6_323),
+            credit(9, 15, status="pending"),
+            credit(555, 1, at=noon(1, month=4), balance=6_878),
+        ),
+        period=MARCH,
+        tolerance=TWO_DAYS,
+    )
+    assert codes(found) == {
+        7: "bank_short",
+        8: "bank_over",
+        9: "bank_agrees",
+        10: "bank_credited_again",
+        11: "bank_unexpected",
+        12: "bank_other_credit",
+        13: "bank_charge",
+        14: "bank_returned",
+        15: "bank_debit",
+        16: "bank_not_completed",
+        17: "bank_across_cutoff",
+        "PO-0004": "bank_missing",
+        "PO-0005": "bank_pending",
+    }
+    assert amounts(found) == {
+        "bank total": 6_323,
+        "bank_charge": 20,
+        "bank_returned": 800,
+        "bank_debit": 300,
+        "bank_credited_again": -800,
+        "bank_unexpected": -77,
+        "bank_other_credit": -66,
+        "bank_pending": 444,
+        "bank_missing": 333,
+        "bank_short": 10,
+        "bank_over": -10,
+        "bank_across_cutoff": 555,
+        "bank_agrees": 0,
+        "payouts total": 7_832,
+        "unexplained": 0,
+        "opening balance": 0,
+        "closing balance": 6_323,
+        "not in the balances": 0,
+    }
+
+
+def test_what_fits_more_than_one_way_is_not_matched() -> None:
+    found = bank.match(
+        movements_of(
+            payout("PO-0001", 100, 5),
+            payout("PO-0002", 100, 6),
+            credit(100, 6),
+            credit(100, 7),
+            credit(100, 7),
+            payout("PO-0003", 300, 15),
+            payout("PO-0004", 300, 15, channel="TIGO_TZ"),
+            credit(600, 16),
+            credit(600, 16),
+        ),
+        period=MARCH,
+        tolerance=TWO_DAYS,
+    )
+    assert set(codes(found).values()) == {"bank_other_credit", "bank_missing"}
+
+
+def test_batches_of_the_settlement_statement_are_payouts_of_channels_without_an_operators_one() -> (
+    None
+):
+    statement = columns.frame(
+        STATEMENT,
+        {
+            **dict.fromkeys(("collection_id", "gross", "fee", "count"), [None] * 3),
+            "line_no": [1, 2, 3],
+            "batch_id": ["B-2026-07", "B-2026-07", None],
+            "channel": ["TIGO_TZ", "TIGO_TZ", "MPESA_TZ"],
+            "currency": ["TZS"] * 3,
+            "business_day": [pd.Timestamp("2026-03-05")] * 3,
+            "net": [400, 500, 10],
+        },
+    )
+    found = bank.match(
+        movements_of(payout("PO-0001", 70, 5), credit(970, 6), credit(900, 6, "b/2026/07")),
+        statement,
+        period=MARCH,
+        tolerance=TWO_DAYS,
+    )
+    assert codes(found) == {2: "bank_other_credit", 3: "bank_agrees", "PO-0001": "bank_missing"}
+
+
+@pytest.mark.scale(10, 80, 500)
+def test_every_line_and_payout_stands_in_one_row_and_groups_add_up(rounds: int) -> None:
+    days = st.integers(1, 9).map(lambda day: day if day > 1 else 28)
+    sums = st.sampled_from([100, 200, 300, 500, 2**53 + 1])
+    money = st.tuples(sums, days, st.sampled_from(["", "PO-0001", "PO-0002", "PO-0001 PO-0003"]))
+
+    @settings(max_examples=rounds, deadline=None, database=None)
+    @given(st.lists(st.tuples(sums, days), max_size=5), st.lists(money, max_size=5))
+    def holds(paid: list[tuple[int, int]], came: list[tuple[int, int, str]]) -> None:
+        lines = [
+            payout(f"PO-{number:04}", *each, channel=("MPESA_TZ", "TIGO_TZ")[number % 2])
+            for number, each in enumerate(paid, start=1)
+        ]
+        moved = movements_of(*lines, *(credit(*each) for each in came))
+        found = bank.match(moved, period=MARCH, tolerance=TWO_DAYS)
+        columns.check(found.rows, BANK_MATCHES)
+        columns.check(found.bridge, LEG_BRIDGE)
+        numbers = found.rows["line_no"].dropna().astype(int).tolist()
+        names = found.rows["payout"].dropna().tolist()
+        assert sorted(numbers) == list(range(len(paid) + 1, len(moved) + 1))
+        assert sorted(names) == [f"PO-{number:04}" for number in range(1, len(paid) + 1)]
+        assert found.unexplained == 0
+        said = amounts(found)
+        assert said.get("bank total", 0) == sum(each[0] for each in came)
+        assert said.get("payouts total", 0) == sum(each[0] for each in paid)
+        exact = found.rows[found.rows["break_code"].isin(["bank_together", "bank_in_parts"])]
+        for _, group in exact.groupby("group_key"):
+            lines_of, dues = group["amount_bank"].dropna(), group["amount_payout"].dropna()
+            assert min(len(lines_of), len(dues)) == 1 < max(len(lines_of), len(dues))
+            assert sum(map(int, lines_of)) == sum(map(int, dues))
+
+    holds()
+
+
+def test_every_fault_of_the_operator_has_a_name_and_the_receipts_are_given_back(
+    collections_of: Make,
+) -> None:
+    collections = collections_of(
+        {},
+        {"status": "failed"},
+        {"amount": 2_000},
+        {"amount": 700},
+        {"amount": 800},
+        {"amount": 900, "completed_at": noon(6)},
+        {"amount": 950, "channel": "TIGO_TZ"},
+        {"amount": 60, "completed_at": datetime(2026, 2, 28, 9, tzinfo=UTC)},
+        {"amount": 70, "completed_at": noon(31)},
+    )
+    moved = movements_of(
+        {"receipt": "A1", "reference": "r-1 ", "balance": 1_000},
+        {"receipt": "A2", "reference": "R-2", "balance": 2_000},
+        {"receipt": "A3", "amount": 2_000, "balance": 4_000},
+        {"receipt": "A1", "kind": "fee", "amount": -10, "balance": 3_990},
+        {"receipt": "B3", "reference": "A3", "kind": "reversal", "amount": -2_000},
+        {"receipt": "A6", "reference": "R-1", "amount": 1_000},
+        {"receipt": "A7", "reference": "R-4", "amount": 682},
+        {"receipt": "A8", "collection_id": "col_5", "amount": 850},
+        {"receipt": "A9", "reference": "R-6", "amount": 900},
+        {"receipt": "A10", "reference": "X", "amount": 12},
+        {"receipt": "A11", "kind": "payout", "amount": -500},
+        {"receipt": "A12", "reference": "R-8", "amount": 60},
+        {"receipt": "A13", "status": "Failed", "amount": 60},
+        {"receipt": "A1", "reference": "r-1 ", "input": "again.csv", "balance": 1_000},
+        {"receipt": "A15", "amount": 1, "at": noon(31), "reference": "Y"},
+    )
+    found = operator.match(collections, moved, period=MARCH)
+    rows = found.rows
+    named = {
+        row.collection_id if pd.isna(row.line_no) else int(row.line_no): row.break_code
+        for row in columns.records(rows)
+    }
+    assert named == {
+        1: "operator_line_again",
+        14: "operator_fee_differs",
+        2: "operator_not_paid_here",
+        3: "operator_reversed",
+        4: "operator_fee",
+        5: "operator_reversed",
+        6: "operator_duplicate",
+        7: "operator_fee_side",
+        8: "operator_amount_mismatch",
+        9: "operator_timing",
+        10: "operator_unknown_here",
+        11: "operator_payout",
+        12: "operator_across_cutoff",
+        13: "operator_not_completed",
+        15: "operator_not_seen_yet",
+        "col_9": "operator_pending",
+    }
+    assert found.unexplained == 0
+    said = amounts(found)
+    assert said["operator total"] == sum(moved.loc[moved["status"] == "completed", "amount"])
+    receipts = found.receipts
+    assert dict(zip(receipts["receipt"], receipts["collection_id"], strict=True)) == {
+        "A1": "col_1",
+        "A2": "col_2",
+        "A3": "col_3",
+        "A7": "col_4",
+        "A8": "col_5",
+        "A9": "col_6",
+        "A12": "col_8",
+    }
+    # What agrees is left out where only the rest is asked for, and counted all the same.
+    brief = operator.match(collections, moved, period=MARCH, everything=False)
+    left = rows[rows["standing"] != "ok"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(brief.rows, left)
+    pd.testing.assert_frame_equal(brief.bridge, found.bridge)
+
+
+def test_balances_that_the_movements_do_not_make_are_said(collections_of: Make) -> None:
+    lines = [
+        {"receipt": "A1", "reference": "R-1", "amount": 1_000, "balance": 6_000, "at": noon(5)},
+        {"receipt": "A2", "reference": "R-2", "amount": 300, "balance": 6_400, "at": noon(6)},
+    ]
+    collections = collections_of({}, {"amount": 300})
+    newest_first = [
+        {**line, "line_no": number} for number, line in enumerate(reversed(lines), start=1)
+    ]
+    for given_lines in (lines, newest_first):
+        found = operator.match(collections, movements_of(*given_lines), period=MARCH)
+        said = amounts(found)
+        assert (said["opening balance"], said["closing balance"]) == (5_000, 6_400)
+        assert (said["not in the balances"], found.beside_balances) == (100, 100)
+
+
+def test_a_receipt_that_is_known_leads_to_its_collection(collections_of: Make) -> None:
+    collections = collections_of({}, {})
+    moved = movements_of(
+        {"receipt": "ab1"}, {"receipt": "AB2"}, {"at": noon(5) + timedelta(days=1)}
+    )
+    alone = operator.match(collections, moved, period=MARCH)
+    assert not alone.rows["match_rule"].notna().any()
+    known = alone.receipts.iloc[:0].copy()
+    known.loc[0] = ["col_2", "AB1", None, None, None]
+    known.loc[1] = ["col_1", "ab2", None, None, None]
+    known = columns.frame(columns.RECEIPTS, known.astype("object"))
+    found = operator.match(collections, moved, period=MARCH, receipts=known)
+    met = found.rows[found.rows["match_rule"] == "receipt"]
+    assert set(zip(met["line_no"], met["collection_id"], strict=True)) == {
+        (1, "col_2"),
+        (2, "col_1"),
+    }

@@ -1,0 +1,197 @@
+"""What an operator charges against what the service says, and payments taken back by a text."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+import pytest
+from tests.kit.movements import movements_of
+
+from kusanya_books import columns
+from kusanya_books.match import operator
+from kusanya_books.request.days import period
+from kusanya_books.request.earlier_period import EarlierPeriod
+from kusanya_books.request.tolerance import Tolerance
+
+MARCH = period("2026-03")
+Make = Callable[..., pd.DataFrame]
+
+
+def paid(number: int, **more: Any) -> dict[str, Any]:
+    return {"receipt": f"QA{number:05}", "reference": f"R-{number}", **more}
+
+
+def fee(number: int, amount: int, **more: Any) -> dict[str, Any]:
+    return {"receipt": f"QA{number:05}", "kind": "fee", "amount": -amount, **more}
+
+
+def found(collections: pd.DataFrame, *lines: dict[str, Any], **terms: Any) -> dict[int, Any]:
+    """Return the rows by the number of their line."""
+    match = operator.match(
+        collections, movements_of(*lines), period=MARCH, tolerance=Tolerance(**terms)
+    )
+    assert match.unexplained == 0
+    numbers = sorted(match.rows["line_no"].dropna().astype(int))
+    assert numbers == list(range(1, len(lines) + 1))
+    alone = match.rows["line_no"].isna()
+    return {int(row.line_no): row for row in columns.records(match.rows[~alone])}
+
+
+def codes(rows: dict[int, Any]) -> list[str]:
+    return [rows[number].break_code.removeprefix("operator_") for number in sorted(rows)]
+
+
+@pytest.mark.parametrize("in_columns", [True, False])
+def test_a_fee_that_is_not_the_services_is_a_break_with_what_can_be_claimed(
+    collections_of: Make, in_columns: bool
+) -> None:
+    charged = (18, 268, 8, 20)
+    lines = [
+        paid(at, fee=amount if in_columns else None) for at, amount in enumerate(charged, start=1)
+    ]
+    if not in_columns:
+        lines += [fee(at, amount) for at, amount in enumerate(charged, start=1)]
+    rows = found(collections_of({}, {}, {}, {}), *lines, fee=2)
+    assert codes(rows)[:4] == ["agrees", "fee_differs", "fee_differs", "agrees"]
+    assert set(codes(rows)[4:]) <= {"fee"}
+    wrong = rows[2]
+    assert (wrong.fee_operator, wrong.fee_service, wrong.fee_drift) == (268, 18, 250)
+    assert (wrong.standing, rows[3].fee_drift) == ("break", -10)
+
+
+def test_the_fees_of_both_sides_and_their_difference_stand_below_the_bridge(
+    collections_of: Make,
+) -> None:
+    match = operator.match(
+        collections_of({}, {}, {}),
+        movements_of(paid(1), fee(1, 268), paid(2, fee=18), paid(3)),
+        period=MARCH,
+    )
+    said = dict(zip(match.bridge["line"], match.bridge["amount"], strict=True))
+    names = ("operator fees", "service fees", "fee difference")
+    assert [int(said[name]) for name in names] == [286, 36, 250]
+
+
+def test_fees_of_another_payment_currency_or_channel_are_not_this_payments(
+    collections_of: Make,
+) -> None:
+    strange = [
+        fee(1, 250, currency="KES"),
+        fee(1, 250, channel="TIGO_TZ"),
+        fee(2, 250, status="failed"),
+    ]
+    rows = found(collections_of({}, {}), paid(1), fee(1, 18), paid(2), fee(2, 18), *strange)
+    assert codes(rows)[:4] == ["agrees", "fee", "agrees", "fee"]
+
+
+def test_two_fee_lines_of_one_payment_are_summed_and_one_taken_back_is_subtracted(
+    collections_of: Make,
+) -> None:
+    rows = found(collections_of({}), paid(1), fee(1, 10), fee(1, 9), fee(1, -1))
+    assert codes(rows) == ["agrees", "fee", "fee", "fee"]
+
+
+@pytest.mark.parametrize(("charged", "code"), [(36, "fee"), (37, "fee"), (286, "fees_differ")])
+def test_one_fee_line_for_many_payments_is_held_against_the_sum_of_their_fees(
+    collections_of: Make, charged: int, code: str
+) -> None:
+    bulk = {"receipt": None, "kind": "fee", "amount": -charged}
+    collections = collections_of({}, {}, {}, {"status": "failed"})
+    rows = found(collections, paid(1), paid(2), paid(3), fee(3, 18), bulk, fee=1)
+    assert codes(rows) == ["agrees", "agrees", "agrees", "fee", code]
+    if code == "fees_differ":
+        assert (rows[5].fee_operator, rows[5].fee_service, rows[5].fee_drift) == (286, 36, 250)
+
+
+def test_a_charge_beside_a_payout_is_no_fee_of_payments(collections_of: Make) -> None:
+    rows = found(
+        collections_of({}),
+        paid(1, fee=18),
+        {"receipt": "PO-1", "kind": "payout", "amount": -900},
+        {"receipt": "PO-1", "kind": "fee", "amount": -50},
+    )
+    assert codes(rows) == ["agrees", "payout", "fee"]
+
+
+@pytest.mark.parametrize("column", ["details", "reference"])
+@pytest.mark.parametrize("text", ["Reversal of transaction qa00001.", "QA00001", "of (QA00001)"])
+def test_a_reversal_is_tied_by_the_receipt_in_its_text(
+    collections_of: Make, column: str, text: str
+) -> None:
+    back = {"receipt": "QZ9", "kind": "reversal", "amount": -1_000, column: text}
+    rows = found(collections_of({}, {}), paid(1), paid(2), back)
+    assert codes(rows) == ["reversed", "agrees", "reversed"]
+    assert rows[1].group_key == rows[3].group_key
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"details": "Reversal of transaction QA000019"},
+        {"amount": -999},
+        {"currency": "KES"},
+        {"channel": "TIGO_TZ"},
+        {"status": "Failed"},
+    ],
+)
+def test_a_reversal_of_something_else_leaves_the_payment_alone(
+    collections_of: Make, other: dict[str, Any]
+) -> None:
+    back = {"receipt": "QZ9", "kind": "reversal", "amount": -1_000}
+    rows = found(collections_of({}), paid(1), back | {"details": "reversal of QA00001"} | other)
+    assert codes(rows)[0] == "agrees"
+
+
+@pytest.mark.parametrize("name", ["receipt", "reference", "collection_id"])
+def test_a_reversal_in_another_currency_takes_nothing_back(collections_of: Make, name: str) -> None:
+    back = {"kind": "reversal", "amount": -1_000, "currency": "KES"}
+    names = {"receipt": "QA00001", "reference": "R-1", "collection_id": "col_1"}
+    rows = found(collections_of({}), paid(1), back | {name: names[name]})
+    assert codes(rows) == ["agrees", "reversal_alone"]
+
+
+def test_a_difference_within_the_tolerance_is_said(collections_of: Make) -> None:
+    rows = found(collections_of({}, {}), paid(1, amount=999), paid(2), amount=1)
+    assert codes(rows) == ["within_tolerance", "agrees"]
+    assert rows[1].standing == "expected"
+
+
+def test_two_months_files_of_one_name_keep_the_order_of_their_balances(
+    collections_of: Make,
+) -> None:
+    def month(days: list[int], of: int, opening: int) -> list[dict[str, Any]]:
+        lines = []
+        for number, day in enumerate(days, start=1):
+            opening += 10 * number
+            at = datetime(2026, of, day, 9, tzinfo=UTC)
+            lines.append({"input": "tigo.csv", "amount": 10 * number, "balance": opening, "at": at})
+        return lines
+
+    february, march = month([20, 24, 28], 2, 500), month([1, 5, 9], 3, 560)
+    # Last month's file says its newest line first.
+    carried = movements_of(*reversed(february))
+    items = columns.empty(columns.ITEMS)
+    for times in range(2):
+        earlier = EarlierPeriod(
+            run_id="r",
+            period=period("2026-02"),
+            items=items,
+            lines=columns.empty(columns.LEDGER),
+            had_books=True,
+            movements=carried,
+        )
+        moved = earlier.with_movements(movements_of(*march))
+        assert set(moved["input"]) == {"tigo.csv", "tigo.csv (until 2026-02-28)"}, times
+        carried = moved[moved["business_day"] < pd.Timestamp(MARCH.first)]
+        whole = period("2026-02-01..2026-03-31")
+        assert operator.match(collections_of(), moved, period=whole).beside_balances == 0
+
+
+def test_a_fee_line_that_two_files_hold_is_charged_once(collections_of: Make) -> None:
+    again = fee(1, 18, input="z.csv")
+    assert codes(found(collections_of({}), paid(1), fee(1, 18), again)) == [
+        "agrees",
+        "fee",
+        "line_again",
+    ]

@@ -1,0 +1,96 @@
+"""Payouts that come late, for several days at once, or twice, each against what earned it."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pandas as pd
+import pytest
+from tests.kit.statements import statement_of
+
+from kusanya_books import columns
+from kusanya_books.match import settlement
+from kusanya_books.request.days import period
+from kusanya_books.request.tolerance import Tolerance
+
+WEEK = period("2026-03-02..2026-03-08")
+JUDGED = date(2026, 3, 8)
+Make = Callable[..., pd.DataFrame]
+Row = dict[str, Any]
+
+
+def paid_on(*parts: tuple[str, int, int], **more: Any) -> list[Row]:
+    """Return lines of batch, day of March and net; they say neither gross nor fee."""
+    plain = {"channel": "MPESA_TZ", "currency": "TZS", "collection_id": None}
+    return [
+        {
+            **plain,
+            "line_no": number,
+            "batch_id": batch,
+            "day": date(2026, 3, day),
+            "gross": None,
+            "fee": None,
+            "net": net,
+            **more,
+        }
+        for number, (batch, day, net) in enumerate(parts, start=1)
+    ]
+
+
+def verdicts(collections: pd.DataFrame, lines: list[Row], **terms: Any) -> list[Any]:
+    found = settlement.match(
+        collections,
+        statement_of(lines),
+        period=WEEK,
+        tolerance=Tolerance(**terms),
+        as_of=JUDGED,
+    )
+    rows = found.rows.sort_values(["business_day", "line_no"])
+    return [
+        (row.business_day.day, row.break_code, None if pd.isna(row.group_key) else row.group_key)
+        for row in columns.records(rows)
+    ]
+
+
+def of_days(make: Make, *earned_on: tuple[int, int]) -> pd.DataFrame:
+    """Return one success a day without a fee: day of March and amount."""
+    moments = [datetime(2026, 3, day, 9, tzinfo=UTC) for day, _ in earned_on]
+    return make(
+        *(
+            {"amount": amount, "fee": 0, "created_at": at, "completed_at": at}
+            for at, (_, amount) in zip(moments, earned_on, strict=True)
+        )
+    )
+
+
+def test_a_statement_dated_by_its_payouts_and_a_line_for_a_weekend_pay_the_days_that_earned(
+    collections_of: Make,
+) -> None:
+    collections = of_days(collections_of, (2, 100), (3, 230), (4, 350), (5, 470), (6, 590))
+    late = paid_on(("A", 3, 100), ("B", 4, 220), ("C", 5, 350), ("D", 7, 1_060))
+    assert verdicts(collections, late) == [
+        (2, "settled", None),
+        (3, "settlement_short", None),
+        (4, "settled", None),
+        (5, "settled", "line 4"),
+        (6, "settled", "line 4"),
+    ]
+
+
+def test_a_payout_that_is_paid_again_under_a_new_batch_is_a_duplicate_and_no_fee_to_claim(
+    collections_of: Make,
+) -> None:
+    collections = of_days(collections_of, (2, 100), (3, 230))
+    for again in (("B", 2, 100), ("B", 3, 100), ("B", 4, 100)):
+        lines = [*paid_on(("A", 2, 100), ("C", 3, 230), again)]
+        found = [code for _, code, _ in verdicts(collections, lines)]
+        assert sorted(found) == ["settled", "settled", "settlement_duplicate"]
+
+
+def test_a_channel_may_be_paid_out_later_than_the_others(collections_of: Make) -> None:
+    collections = of_days(collections_of, (5, 100))
+    assert verdicts(collections, []) == [(5, "settlement_missing", None)]
+    later = {"settle_days_of": {"MPESA_TZ": 4}}
+    assert verdicts(collections, [], **later) == [(5, "settlement_pending", None)]
+    with pytest.raises(ValueError, match="settle_days_of MPESA_TZ is not negative"):
+        Tolerance(settle_days_of={"MPESA_TZ": -1})

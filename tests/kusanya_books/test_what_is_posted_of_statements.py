@@ -1,0 +1,134 @@
+"""What the legs say of payouts and of the wallet is booked once, by the channel it is of."""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import msgspec
+import pandas as pd
+import pytest
+from tests.kit.movements import movements_of
+from tests.kit.statements import statement_of
+
+from kusanya_books.judge import fees, postings
+from kusanya_books.match import operator, settlement
+from kusanya_books.read import load
+from kusanya_books.request.report_inputs import Inputs
+
+pytestmark = pytest.mark.usefixtures("no_settings")
+Make = Callable[..., pd.DataFrame]
+SETTLED, WALLET = "MPESA_TZ", "TIGO_TZ"
+
+
+def at(day: int) -> datetime:
+    return datetime(2026, 3, day, 9, tzinfo=UTC)
+
+
+@cache
+def sample() -> Inputs:
+    """Return a month that is made once: what the others are made from."""
+    return load.inputs(period="2026-03")
+
+
+def month_of(make: Make, month: Any) -> Inputs:
+    """Return the inputs of a month; of one channel payouts are settled, of one the wallet tells."""
+    taken, settled, lines = month
+    rows = [
+        {
+            "channel": channel,
+            "amount": amount,
+            "fee": amount // 100,
+            "created_at": at(day),
+            "completed_at": at(day),
+        }
+        for channel, day, amount in taken
+    ]
+    collections = make(*rows)
+    net: Counter[int] = Counter()
+    for channel, day, amount in taken:
+        net[day] += amount - amount // 100 if channel == SETTLED else 0
+    said: list[dict[str, Any]] = []
+    for day, how in settled:
+        due = net[day] + {"short": -7, "over": 13}.get(how, 0)
+        for _ in range({"none": 0, "twice": 2}.get(how, 1)):
+            said.append(
+                {
+                    **dict.fromkeys(("collection_id", "gross", "fee")),
+                    "line_no": len(said) + 1,
+                    "batch_id": f"B{day}",
+                    "channel": SETTLED,
+                    "currency": "TZS",
+                    "net": due,
+                    "day": f"2026-03-{day:02}",
+                }
+            )
+    wallet: list[dict[str, Any]] = [
+        {
+            "receipt": f"RC{row['id'].upper()}",
+            "collection_id": row["id"],
+            "amount": int(row["amount"]),
+            "at": at(row["completed_at"].day),
+        }
+        for row in collections.to_dict("records")
+        if row["channel"] == WALLET
+    ]
+    for number, (day, what, amount) in enumerate(lines):
+        sign = {"back": 1, "unknown": 1}.get(what, -1)
+        kind = {"back": "reversal", "unknown": "payment"}.get(what, what)
+        line = {"receipt": f"X{number}", "kind": kind, "amount": sign * amount, "at": at(day)}
+        if what == "copy" and wallet:
+            line = {**wallet[0], "input": f"again{number}.csv"}
+        elif what == "copy":
+            continue
+        wallet.append(line)
+    statement = statement_of(said)
+    return msgspec.structs.replace(
+        sample(),
+        collections=collections,
+        statement=statement,
+        movements=movements_of(*({"channel": WALLET, **line} for line in wallet)),
+        ledger=None,
+        receipts=None,
+        tariff=None,
+    )
+
+
+def posted(month: Inputs) -> pd.DataFrame:
+    daily = fees.daily(month.collections, period=month.period)
+    return postings.postings(
+        month,
+        daily,
+        payouts=settlement.of(month),
+        operator=operator.of(month, everything=False),
+    )
+
+
+def test_a_payout_taken_back_is_no_refund_to_customers(module_collections: Make) -> None:
+    month = month_of(module_collections, ([], [], [(2, "back", 85_000), (2, "refund", 5_000)]))
+    rows = posted(month)
+    assert rows.loc[rows["kind"] == "refund", "net"].tolist() == [5_000]
+    [taken_back] = rows[rows["kind"] == "line_break"].to_dict("records")
+    assert (taken_back["break_code"], taken_back["net"]) == ("operator_reversal_alone", 85_000)
+
+
+def test_a_payout_of_the_wallet_is_booked_beside_a_settlement_of_another_channel(
+    module_collections: Make,
+) -> None:
+    month = month_of(
+        module_collections,
+        ([(SETTLED, 1, 10_000), (WALLET, 1, 5_000)], [(1, "all")], [(2, "payout", 4_000)]),
+    )
+    rows = posted(month)
+    paid = rows[rows["kind"] == "payout"]
+    assert list(zip(paid["channel"], paid["net"], strict=True)) == [
+        (SETTLED, 9_900),
+        (WALLET, 4_000),
+    ]
+    # Where the statement says what was paid out, the operator's own line is not booked again.
+    both = msgspec.structs.replace(
+        month, movements=movements_of({"kind": "payout", "amount": -9_900, "at": at(2)})
+    )
+    again = posted(both)
+    assert again.loc[again["kind"] == "payout", "net"].tolist() == [9_900]
