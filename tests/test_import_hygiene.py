@@ -28,7 +28,6 @@ LIBRARY = (
     "kusanya.filters",
     "kusanya.wording",
     "kusanya.profiles",
-    "kusanya_console.sandbox.service_clock",
     "kusanya.webhooks",
     "kusanya.webhooks.forensics",
 )
@@ -122,9 +121,9 @@ def test_the_first_paint_loads_one_screen_one_database_and_nobody_to_ask(tmp_pat
 
 def test_the_names_for_outsiders_are_where_the_design_promises_them() -> None:
     promised = (
-        "import kusanya, kusanya_service.testing\n"
+        "import kusanya, kusanya_books, kusanya_service.testing\n"
         "kusanya.Client, kusanya.AsyncClient, kusanya.Store.open, kusanya.receiver.app\n"
         "kusanya.webhooks.verify, kusanya.webhooks.sign, kusanya.webhooks.SignatureError\n"
-        "kusanya.state.fold, kusanya_books, kusanya_service.testing.payment_service\n"
+        "kusanya.state.fold, kusanya_books.report, kusanya_service.testing.payment_service\n"
     )
     assert "kusanya" in loaded_by(promised)

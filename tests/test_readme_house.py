@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "lib" / "README.md").read_text(encoding="utf-8")
 PACKAGES = {
     "kusanya": ROOT / "lib" / "kusanya",
+    "kusanya_books": ROOT / "lib" / "kusanya_books",
     "kusanya_service": ROOT / "lib" / "kusanya_service",
     "kusanya_console": ROOT / "console" / "kusanya_console",
 }
@@ -30,7 +31,7 @@ def folders() -> dict[str, set[str]]:
     named: dict[str, set[str]] = {package: set() for package in PACKAGES}
     for line in between("| folder | what it holds |\n|---|---|\n", "\n\n").splitlines():
         first, held = line.strip("| ").split(" | ", 1)
-        if first.startswith(("`kusanya_service`", "`kusanya_console`")):
+        if first.startswith(("`kusanya_books`", "`kusanya_service`", "`kusanya_console`")):
             package, *_ = quoted(first)
             named[package] |= set(quoted(held))
         else:
@@ -57,7 +58,7 @@ def test_the_table_names_every_folder_and_module_of_a_packages_first_level(packa
 
 def test_the_table_names_no_folder_and_no_module_that_is_not_there() -> None:
     assert FOLDERS["kusanya"] - first_level("kusanya") == set()
-    for package in ("kusanya_service", "kusanya_console"):
+    for package in ("kusanya_books", "kusanya_service", "kusanya_console"):
         modules = {name for name in FOLDERS[package] if name.endswith(".py")}
         assert modules - first_level(package) == set()
 

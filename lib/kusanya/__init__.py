@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import kusanya_books as reconcile
     from kusanya import (
         client,
         clock,
+        domain,
         errors,
         filters,
         health,
@@ -30,33 +30,23 @@ if TYPE_CHECKING:
         wording,
     )
     from kusanya.client import AsyncClient, Client
-    from kusanya.domain import assumptions, business_day, limits
-    from kusanya.privacy import secret
     from kusanya.store import Store
-    from kusanya.watch import catch_up
-    from kusanya_console.sandbox import service_clock
 
 __all__ = [
     "AsyncClient",
     "Client",
     "Store",
-    "assumptions",
-    "business_day",
-    "catch_up",
     "client",
     "clock",
+    "domain",
     "errors",
     "filters",
     "health",
     "intents",
-    "limits",
     "lookup",
     "privacy",
     "profiles",
     "receiver",
-    "reconcile",
-    "secret",
-    "service_clock",
     "state",
     "store",
     "telemetry",

@@ -1,10 +1,10 @@
-"""Reconciliation: what came in, what it cost, what is missing, why customers failed.
+"""The books: what came in, what it cost, what is missing, why customers failed.
 
-pandas DataFrames in and out, DuckDB inside, integers end to end; `frames.columns` says what every
-frame holds. A month walks through `inputs` (store, ledger, statement), `matching`, `analysis` and
-`pack`; `notebook` is for people's eyes. The modules that the notebooks use are names of this
-package, imported when they are first used: pandas and DuckDB cost more to import than a look-up
-may take.
+pandas DataFrames in and out, DuckDB inside, integers end to end; `columns` says what every frame
+holds. A month walks through `read` (store, ledger, statements), `match`, `judge` and `pack`;
+`present` is for people's eyes, `request` says what a close was asked and given, `engine` runs the
+queries of `sql`. The modules that the notebooks use are names of this package, imported when they
+are first used: pandas and DuckDB cost more to import than a look-up may take.
 """
 
 from importlib import import_module
@@ -45,10 +45,10 @@ __all__ = [
 ]
 
 _FOLDERS: Final = {
-    "analysis": {"failures", "fees", "gap", "report"},
-    "inputs": {"guess", "load"},
-    "matching": {"ledger", "settlement"},
-    "notebook": {"answers", "chart", "environment_check", "stories", "timeline", "views"},
+    "judge": {"failures", "fees", "gap", "report"},
+    "read": {"guess", "load"},
+    "match": {"ledger", "settlement"},
+    "present": {"answers", "chart", "environment_check", "stories", "timeline", "views"},
     "pack": {"close"},
 }
 

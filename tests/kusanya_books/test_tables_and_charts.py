@@ -18,7 +18,7 @@ from kusanya_books.read.sample import faults as sample_faults
 from kusanya_books.read.sample import month as sample
 from kusanya_books.request.days import period
 
-LIBRARY = Path(__file__).parents[3] / "lib" / "kusanya" / "reconcile"
+LIBRARY = Path(__file__).parents[2] / "lib" / "kusanya_books"
 HOSTILE = '<img src=x onerror=alert(1)> & "q"\x1b[31m\u202e \u0000'
 Make = Callable[..., pd.DataFrame]
 

@@ -1,6 +1,6 @@
 """What every frame holds: all schemas by name, and what makes, checks and passes on a frame.
 
-The schemas lie by theme in the `*_columns` rooms, their types in `dtypes`.
+The schemas lie by theme in the modules beside this one, their types in `dtypes`.
 """
 
 from kusanya_books.columns.analysis import (

@@ -1,1 +1,1 @@
-"""What all of `reconcile` uses: frames and their columns, days, the engines, prices, tolerances."""
+"""What runs a query: DuckDB in this process or Spark, and where frames lie that outgrow memory."""

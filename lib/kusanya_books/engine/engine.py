@@ -1,4 +1,4 @@
-"""An engine: a few verbs between frames, Parquet files and the queries of `reconcile/sql`.
+"""An engine: a few verbs between frames, Parquet files and the queries of `kusanya_books/sql`.
 
 In: frames and Parquet under declared names, values as parameters or by `define`; SQL never holds
 outside text.

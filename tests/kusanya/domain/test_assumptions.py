@@ -8,7 +8,7 @@ import pytest
 from kusanya.domain.assumptions import REPLAY_HOURS, REPLAY_WINDOW, Assumption, every
 from kusanya.domain.limits import IDEMPOTENCY_RETENTION
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LIB = ROOT / "lib"
 CITED = re.compile(r"(?:[Aa]ssum(?:es|ption|ptions))\s+((?:[A-Z][A-Z_]{3,}(?:,\s+|\s+and\s+)?)+)")
 

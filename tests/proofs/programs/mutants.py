@@ -35,7 +35,7 @@ from tests.proofs.kit.alike import ALIKE
 from tests.proofs.kit.sql_variants import sql_variants
 
 ROOT: Final = Path(__file__).parents[3]
-SQL: Final = ROOT / "lib" / "kusanya" / "reconcile" / "sql"
+SQL: Final = ROOT / "lib" / "kusanya_books" / "sql"
 PATIENCE_S: Final = 180
 NEEDED: Final = 0.95
 

@@ -22,7 +22,7 @@ class BreakRule(msgspec.Struct, frozen=True):
     action: str
     condition: str = ""
     """SQL over a row of the leg's verdicts, with `{grace_days}` and so on for what was agreed
-    (`frames/tolerance.py`); empty where `settlement/rows.sql` decides."""
+    (`request/tolerance.py`); empty where `settlement/rows.sql` decides."""
     waits: bool = False
     """Expected for now, and a break when nothing comes: it is carried into the next period."""
     others_may_complete: bool = False
