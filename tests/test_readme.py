@@ -22,6 +22,9 @@ PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for folder in (".", "console", "lib", "notebooks", "tests")
     for path in [ROOT / folder / "README.md"]
+} | {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in [ROOT / "lib" / "CHANGELOG.md", *sorted((ROOT / "lib" / "docs").glob("*.md"))]
 }
 GROUPS = {"breaks", "keys", "endpoints", "clock", "faults", "store", "intents", "mapping"}
 
@@ -158,7 +161,7 @@ def test_the_examples_of_a_shops_tests_pass(tmp_path: Path) -> None:
 
 
 def test_the_example_of_a_configuration_is_one(tmp_path: Path) -> None:
-    (text,) = examples("lib/README.md", "toml")
+    (text,) = examples("lib/docs/running.md", "toml")
     config = tmp_path / "config.toml"
     config.write_text(text, encoding="utf-8")
     assert load(environ={"KUSANYA_CONFIG": str(config)}).mode is Mode.LIVE

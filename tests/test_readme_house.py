@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "lib" / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "lib" / "docs" / "house.md").read_text(encoding="utf-8")
 PACKAGES = {
     "kusanya": ROOT / "lib" / "kusanya",
     "kusanya_books": ROOT / "lib" / "kusanya_books",
@@ -65,7 +65,7 @@ def test_the_table_names_no_folder_and_no_module_that_is_not_there() -> None:
 
 def walks() -> dict[str, str]:
     """Return the walks by their first sentence."""
-    said = between("### Five walks\n", "\n### ")
+    said = between("## Five walks\n", "\n## ")
     found = re.findall(r"^\d\. (\*\*(.+?)\*\*.*?)(?=^\d\. |\Z)", said, re.MULTILINE | re.DOTALL)
     return {title: walk for walk, title in found}
 

@@ -11,7 +11,7 @@ from kusanya.alarms.prometheus_alerts import alerts
 from kusanya.receiver import metrics as receiver_metrics
 from kusanya.telemetry.metrics import Histogram, Metric, MetricType, families
 
-README = Path(__file__).parents[3] / "lib" / "README.md"
+README = Path(__file__).parents[3] / "lib" / "docs" / "running.md"
 RECEIVER: tuple[Metric[Any], ...] = receiver_metrics.METRICS
 STORE: tuple[Metric[Any], ...] = (gauges.READABLE, *gauges.METRICS)
 
