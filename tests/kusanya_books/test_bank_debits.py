@@ -93,6 +93,51 @@ def test_money_out_that_takes_no_payout_back(other: dict[str, Any], code: str) -
     assert codes(*PAID, entry(-1_000, 8, "B0306AI") | other) == ["agrees", code]
 
 
+BACK = {"line_no": 1, "batch_id": "CLAW-06", "channel": "TIGO_TZ", "currency": "TZS"}
+BACK |= {"gross": -900, "fee": 0, "net": -900, "collection_id": None, "day": date(2026, 3, 6)}
+
+
+@pytest.mark.parametrize("kind", ["other", "payout", "refund", "reversal", "chargeback"])
+@pytest.mark.parametrize("details", ["", "CLAW-06", "taken back: claw-06"])
+def test_money_out_that_a_settlement_line_below_zero_names_is_that_line(
+    kind: str, details: str
+) -> None:
+    out = movements_of(entry(-900, 7, details, kind=kind), entry(-900, 20, "rent"))
+    found = bank.match(out, statement_of([BACK]), period=MARCH, tolerance=Tolerance(settle_days=2))
+    assert found.rows["break_code"].tolist() == ["bank_debit", "bank_agrees"]
+    assert found.unexplained == 0
+
+
+@pytest.mark.parametrize(
+    ("out", "codes"),
+    [
+        (entry(-700, 7, "CLAW-06"), ["bank_over"]),
+        (entry(-950, 7, "CLAW-06"), ["bank_short"]),
+        (entry(-900, 7, "CLAW-06", currency="KES"), ["bank_missing", "bank_debit"]),
+        (entry(-900, 7, "CLAW-06", kind="charge"), ["bank_missing", "bank_charge"]),
+        (entry(900, 7, "CLAW-06"), ["bank_missing", "bank_other_credit"]),
+        (entry(-900, 12), ["bank_missing", "bank_debit"]),
+    ],
+)
+def test_money_out_that_is_not_the_settlement_line_below_zero(
+    out: dict[str, Any], codes: list[str]
+) -> None:
+    end = entry(5, 31, kind="charge")
+    moved = movements_of(out, end)
+    found = bank.match(
+        moved, statement_of([BACK]), period=MARCH, tolerance=Tolerance(settle_days=2)
+    )
+    assert [code for code in found.rows["break_code"] if code != "bank_charge"] == [
+        code for code in codes if code != "bank_charge"
+    ]
+
+
+def test_a_debit_that_takes_a_payout_back_names_it() -> None:
+    found = bank.match(movements_of(*PAID, entry(-1_000, 8, "B0306AI")), period=MARCH)
+    by_code = found.rows.set_index("break_code")
+    assert by_code["group_key"]["bank_taken_back"] == "B0306AI"
+
+
 @pytest.mark.parametrize("details", ["", "B0306AI"])
 def test_a_credit_in_another_currency_pays_nothing(details: str) -> None:
     lines = (payout("B0306AI", 1_000, 6), entry(1_000, 7, details, currency="KES"))

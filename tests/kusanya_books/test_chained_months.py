@@ -24,33 +24,7 @@ Draw = tuple[str, int, bool]
 pytestmark = pytest.mark.usefixtures("no_settings")
 WAYS = {"by day": {"by_item": False}, "by item": {"by_item": True, "fee_lines": False}}
 """How the statements are written: a line for each day and each fee, or for each payment."""
-NOT_NAMED: dict[tuple[str, str], str] = {
-    (way, fault): why
-    for way in WAYS
-    for fault, why in {
-        "taken back at the bank": "the break has the name of the line, not of the payout",
-    }.items()
-}
-"""What no close names today; each goes from here with what mends it."""
-NOT_GONE: dict[tuple[str, str], str] = {
-    ("by item", "operator fee too high"): "a fee beside a payment is not paid back by a line",
-}
-"""What stays open today though it was put right."""
-
-
-def cases(wrong: dict[tuple[str, str], str]) -> list[object]:
-    """Return each way with each fault; what is known to be wrong must fail until it is mended."""
-    return [
-        pytest.param(
-            way,
-            fault,
-            marks=[pytest.mark.xfail(strict=True, reason=wrong[way, fault])]
-            if (way, fault) in wrong
-            else [],
-        )
-        for way in WAYS
-        for fault in FAULTS
-    ]
+CASES = [(way, fault) for way in WAYS for fault in FAULTS]
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -86,7 +60,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Runs:
     return run
 
 
-@pytest.mark.parametrize(("way", "fault"), cases(NOT_NAMED))
+@pytest.mark.parametrize(("way", "fault"), CASES)
 def test_a_fault_is_named_with_its_money_in_its_month(runs: Runs, way: str, fault: str) -> None:
     planted, march = runs(way).planted[fault], runs(way).closed[0]
     assert march.known.certain[planted.key] == planted.amount, "the checker does not see it"
@@ -94,7 +68,7 @@ def test_a_fault_is_named_with_its_money_in_its_month(runs: Runs, way: str, faul
     assert is_named(planted.key, planted.amount, march.items)
 
 
-@pytest.mark.parametrize(("way", "fault"), cases(NOT_GONE))
+@pytest.mark.parametrize(("way", "fault"), CASES)
 def test_a_fault_that_is_put_right_is_gone(runs: Runs, way: str, fault: str) -> None:
     planted, april = runs(way).planted[fault], runs(way).closed[1]
     assert planted.key not in april.known.certain, "the checker still sees it"
@@ -102,7 +76,6 @@ def test_a_fault_that_is_put_right_is_gone(runs: Runs, way: str, fault: str) -> 
     assert [item for item in stands if names(item, planted.key)] == []
 
 
-@pytest.mark.xfail(strict=True, reason="what agrees across the period's edge counts as a break")
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_is_called_wrong_but_what_is(runs: Runs, way: str) -> None:
     for close in runs(way).closed:
@@ -167,9 +140,6 @@ def drawn(seed: int) -> list[Draw]:
     return [(rng.choice(list(FAULTS)), rng.randrange(3), rng.random() < 0.7) for _ in range(count)]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="payouts of the last day, and debits of clawbacks at the bank"
-)
 @pytest.mark.scale(2, 25, 500)
 def test_no_close_of_a_chain_says_more_or_less_than_is_true(
     tmp_path: Path, empty_store: Path, rounds: int, monkeypatch: pytest.MonkeyPatch

@@ -336,7 +336,8 @@ def _rows(
             return "operator_fee_differs"
         both = {day_of(m["at"]), day}
         if any(not WEEK.first <= each <= WEEK.last for each in both):
-            return "operator_across_cutoff"
+            near = abs((day_of(m["at"]) - day).days) <= TERMS.grace_days
+            return "operator_over_edge" if near else "operator_across_cutoff"
         if apart:
             return "operator_within_tolerance"
         return "operator_agrees" if len(both) == 1 else "operator_timing"

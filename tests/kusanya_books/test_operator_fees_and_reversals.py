@@ -92,6 +92,18 @@ def test_two_fee_lines_of_one_payment_are_summed_and_one_taken_back_is_subtracte
     assert codes(rows) == ["agrees", "fee", "fee", "fee"]
 
 
+@pytest.mark.parametrize(("beside", "back"), [(268, -250), (18, 0), (18, None)])
+def test_a_line_that_gives_back_a_fee_is_taken_from_the_fee_beside_the_payment(
+    beside: int, back: int | None, collections_of: Make
+) -> None:
+    lines = [] if back is None else [fee(1, back)]
+    assert codes(found(collections_of({}), paid(1, fee=beside), *lines))[0] == "agrees"
+    rows = found(collections_of({}), paid(1, fee=beside), *lines, fee(1, -3))
+    assert (codes(rows)[0], rows[1].fee_drift) == ("fee_differs", -3)
+    # Nobody says what was charged: what is given back says it neither.
+    assert codes(found(collections_of({}), paid(1), fee(1, -3)))[0] == "agrees"
+
+
 @pytest.mark.parametrize(("charged", "code"), [(36, "fee"), (37, "fee"), (286, "fees_differ")])
 def test_one_fee_line_for_many_payments_is_held_against_the_sum_of_their_fees(
     collections_of: Make, charged: int, code: str

@@ -50,13 +50,16 @@ ACROSS_CODES: Final = frozenset(
     {
         *("paid_in_earlier_period", "paid_in_later_period"),
         *("booked_in_earlier_period", "booked_in_later_period"),
-        *("operator_across_cutoff", "bank_across_cutoff"),
+        "operator_across_cutoff",
     }
 )
 """Codes of what agrees and lies in two periods."""
 
-EDGE_CODES: Final = frozenset({"booked_over_edge", "paid_over_edge"})
-"""Codes of what agrees in two periods and lies no further apart than was agreed."""
+EDGE_CODES: Final = frozenset(
+    {"booked_over_edge", "paid_over_edge", "operator_over_edge", "bank_across_cutoff"}
+)
+"""Codes of what agrees in two periods and lies no further apart than was agreed, or is a payout
+that the bank's line names: late it was a break of the period before."""
 
 Sums = tuple[str | None, int, int | None]
 """Currency, rows, amount; an amount that nobody knows is None."""

@@ -30,10 +30,13 @@ BANK: Final[dict[str, BreakRule]] = {
         BREAK,
         "taken back at the bank",
         "Ask the bank.",
-        "kind IN ('reversal', 'chargeback', 'refund')",
+        "NOT has_met AND kind IN ('reversal', 'chargeback', 'refund')",
     ),
     "bank_debit": BreakRule(
-        EXPECTED, "money out that is no payout's", "None.", "has_line AND amount_bank < 0"
+        EXPECTED,
+        "money out that is no payout's",
+        "None.",
+        "NOT has_met AND has_line AND amount_bank < 0",
     ),
     "bank_credited_again": BreakRule(
         BREAK, "one payout, credited twice", "Ask the bank.", "is_second"

@@ -136,6 +136,14 @@ OPERATOR: Final[dict[str, BreakRule]] = {
         "Claim the difference from the operator.",
         "abs(fee_operator - fee_service) > {fee_tolerance}",
     ),
+    "operator_over_edge": BreakRule(
+        EXPECTED,
+        "agree within the grace, on either side of the period's edge",
+        "None.",
+        "(operator_day NOT BETWEEN {first_day} AND {last_day}"
+        " OR business_day NOT BETWEEN {first_day} AND {last_day})"
+        " AND abs(date_diff('day', operator_day, business_day)) <= {grace_days}",
+    ),
     "operator_across_cutoff": BreakRule(
         EXPECTED,
         "agree, on either side of the period's edge",

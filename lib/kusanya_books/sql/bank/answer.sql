@@ -6,6 +6,7 @@ SELECT
     CASE
         WHEN j.form = 'parts' THEN fp.payout
         WHEN j.form = 'together' THEN 'line ' || fm.line_no || ' of ' || fm.input
+        ELSE t.payout
     END AS group_key,
     p.payout,
     p.source,
@@ -30,6 +31,7 @@ LEFT JOIN moves AS m ON m.move = j.move
 LEFT JOIN payouts AS p ON p.id = j.payout_no
 LEFT JOIN moves AS fm ON fm.move = j.first_move
 LEFT JOIN payouts AS fp ON fp.id = j.first_id
+LEFT JOIN taking_back AS t ON t.move = j.move
 WHERE $everything OR rule.standing <> 'ok'
 ORDER BY
     CASE rule.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,

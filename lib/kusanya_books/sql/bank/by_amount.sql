@@ -71,10 +71,11 @@ SELECT p.*
 FROM left_payouts AS p
 ANTI JOIN by_order AS o ON o.id = p.id
 ANTI JOIN by_day AS d ON d.id = p.id
-WHERE p.day IS NOT NULL;
+WHERE p.day IS NOT NULL AND p.amount > 0;
 
 CREATE TEMP TABLE rest_credits AS
 SELECT c.*
 FROM left_credits AS c
 ANTI JOIN by_order AS o ON o.move = c.move
-ANTI JOIN by_day AS d ON d.move = c.move;
+ANTI JOIN by_day AS d ON d.move = c.move
+WHERE c.amount > 0;

@@ -1,4 +1,5 @@
--- A credit is a payout's whose receipt or batch it names; a debit that names one takes it back.
+-- A credit is a payout's whose receipt or batch it names; a debit that names one takes it back, but
+-- for a payout below zero, whose own it is.
 
 -- A key stands in a narrative as a word of its own, in any case; of fewer than four characters it
 -- would stand there by chance.
@@ -35,7 +36,7 @@ SELECT
     p.amount AS amount_payout
 FROM named AS e
 INNER JOIN credits AS c ON c.move = e.move
-INNER JOIN payouts AS p ON p.id = e.id;
+INNER JOIN payouts AS p ON p.id = e.id AND sign(p.amount) = sign(c.amount);
 
 -- One payout that is named by several credits: where the first one alone pays it, the others pay it
 -- once more.
@@ -52,6 +53,13 @@ FROM named_by_credits AS n
 SEMI JOIN paid_at_once AS o ON o.id = n.id
 WHERE n.payouts = 1 AND n.place > 1;
 
+CREATE TEMP TABLE taking_back AS
+SELECT n.move, min(p.payout) AS payout
+FROM named AS n
+INNER JOIN moves AS m ON m.move = n.move AND m.amount < 0
+INNER JOIN payouts AS p ON p.id = n.id AND p.amount > 0
+GROUP BY n.move;
+
 -- What a debit takes back is paid again by the next credit of its amount that names the payout.
 CREATE TEMP TABLE taken_back AS
 SELECT
@@ -62,6 +70,7 @@ SELECT
     row_number() OVER (PARTITION BY n.id, m.amount ORDER BY m.day, n.move) AS place
 FROM named AS n
 INNER JOIN moves AS m ON m.move = n.move AND m.amount < 0
+INNER JOIN payouts AS p ON p.id = n.id AND p.amount > 0
 INNER JOIN (SELECT move FROM named GROUP BY move HAVING count(*) = 1) AS once
     ON once.move = n.move;
 
@@ -108,10 +117,11 @@ ANTI JOIN mixed ON mixed.move = c.move
 ANTI JOIN mixed ON mixed.id = c.id;
 
 CREATE TEMP TABLE left_payouts AS
-SELECT p.* FROM payouts AS p ANTI JOIN by_name AS n ON n.id = p.id WHERE p.amount > 0;
+SELECT p.* FROM payouts AS p ANTI JOIN by_name AS n ON n.id = p.id WHERE p.amount <> 0;
 
 CREATE TEMP TABLE left_credits AS
 SELECT c.*
 FROM credits AS c
 ANTI JOIN by_name AS n ON n.move = c.move
-ANTI JOIN seconds AS s ON s.move = c.move;
+ANTI JOIN seconds AS s ON s.move = c.move
+ANTI JOIN taking_back AS t ON t.move = c.move;

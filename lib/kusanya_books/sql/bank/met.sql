@@ -104,7 +104,7 @@ SELECT
     p.currency AS currency_other,
     p.day AS payout_day,
     s.move IS NOT NULL AS is_second,
-    n.move IS NOT NULL AND m.amount < 0 AS takes_back,
+    t.move IS NOT NULL AND g.group_no IS NULL AS takes_back,
     a.move IS NOT NULL AS is_paid_again,
     f.first_payout,
     f.bank_ends
@@ -113,7 +113,7 @@ LEFT JOIN groups AS g ON g.group_no = w.group_no
 LEFT JOIN moves AS m ON m.move = w.move
 LEFT JOIN payouts AS p ON p.id = w.id
 LEFT JOIN seconds AS s ON s.move = w.move
-LEFT JOIN (SELECT DISTINCT move FROM named) AS n ON n.move = w.move
+LEFT JOIN taking_back AS t ON t.move = w.move
 LEFT JOIN (
     SELECT debit AS move FROM paid_again UNION SELECT credit AS move FROM paid_again
 ) AS a

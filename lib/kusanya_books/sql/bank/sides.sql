@@ -24,13 +24,16 @@ SELECT
 FROM movements AS m
 WHERE m.leg = 'bank';
 
+-- What may be a payout's: money in, and money out for one below zero, which the provider takes back.
 CREATE TEMP TABLE credits AS
 SELECT *
 FROM moves
 WHERE is_completed
     AND NOT is_copied
-    AND amount > 0
-    AND kind IN ('payout', 'payment', 'other');
+    AND (
+        (amount > 0 AND kind IN ('payout', 'payment', 'other'))
+        OR (amount < 0 AND kind NOT IN ('fee', 'charge', 'tax'))
+    );
 
 -- The payouts of the operator's statements; of a channel without any, the settlement statement's
 -- batches, or its days where a line has no batch.

@@ -96,7 +96,7 @@ FROM payments AS p
 INNER JOIN intents AS i ON lower(trim(i.reference)) = p.reference_key;
 
 -- What the operator charged for a payment: its lines of fees with that receipt, else the column
--- beside the payment. A receipt is one payment's.
+-- beside the payment; less what its lines give back of it. A receipt is one payment's.
 CREATE TEMP TABLE fee_lines AS
 SELECT move, account, currency, day, receipt_key, -amount AS fee
 FROM moves
@@ -118,13 +118,23 @@ WITH named AS (
 ),
 
 sums AS (
-    SELECT account, currency, receipt_key, sum(fee)::BIGINT AS fee
+    SELECT
+        account,
+        currency,
+        receipt_key,
+        sum(fee) FILTER (fee > 0)::BIGINT AS fee,
+        coalesce(-sum(fee) FILTER (fee < 0), 0)::BIGINT AS given_back
     FROM fee_lines
     WHERE receipt_key IS NOT NULL
     GROUP BY account, currency, receipt_key
 )
 
-SELECT n.move, n.account, n.currency, n.day, coalesce(s.fee, n.fee_beside) AS fee
+SELECT
+    n.move,
+    n.account,
+    n.currency,
+    n.day,
+    (coalesce(s.fee, n.fee_beside) - coalesce(s.given_back, 0))::BIGINT AS fee
 FROM named AS n
 LEFT JOIN sums AS s
     ON s.account = n.account
