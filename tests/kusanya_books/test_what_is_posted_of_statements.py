@@ -4,22 +4,40 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.kit.movements import movements_of
 from tests.kit.statements import statement_of
 
 from kusanya_books.judge import fees, postings
 from kusanya_books.match import operator, settlement
+from kusanya_books.pack import account_map, journal_entries
 from kusanya_books.read import load
 from kusanya_books.request.report_inputs import Inputs
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 Make = Callable[..., pd.DataFrame]
 SETTLED, WALLET = "MPESA_TZ", "TIGO_TZ"
+ACCOUNTS = f"""
+currency = "TZS"
+[accounts]
+clearing = "Clearing"
+receivable = "Receivable"
+fee = "Charges"
+refund = "Refunds"
+bank = "Bank"
+suspense = "Suspense"
+[channels.{SETTLED}]
+clearing = "Clearing settled"
+[channels.{WALLET}]
+clearing = "Clearing wallet"
+"""
 
 
 def at(day: int) -> datetime:
@@ -132,3 +150,64 @@ def test_a_payout_of_the_wallet_is_booked_beside_a_settlement_of_another_channel
     )
     again = posted(both)
     assert again.loc[again["kind"] == "payout", "net"].tolist() == [9_900]
+
+
+days = st.integers(1, 4)
+months = st.tuples(
+    st.lists(
+        st.tuples(st.sampled_from([SETTLED, WALLET]), days, st.sampled_from([1_000, 5_000])),
+        max_size=6,
+    ),
+    st.lists(
+        st.tuples(days, st.sampled_from(["all", "all", "short", "over", "none", "twice"])),
+        unique_by=lambda line: line[0],
+        max_size=4,
+    ),
+    st.lists(
+        st.tuples(
+            days,
+            st.sampled_from(["payout", "refund", "back", "unknown", "chargeback", "fee", "copy"]),
+            st.sampled_from([500, 1_000]),
+        ),
+        max_size=4,
+    ),
+)
+
+
+@pytest.mark.scale(12, 80, 500)
+def test_the_clearing_account_rolls_to_what_the_legs_leave_open(
+    module_collections: Make, rounds: int, tmp_path: Path
+) -> None:
+    (tmp_path / "accounts.toml").write_text(ACCOUNTS, encoding="utf-8")
+    accounts = account_map.read(tmp_path / "accounts.toml")
+
+    @settings(max_examples=rounds, deadline=None, database=None)
+    @given(months)
+    def holds(drawn: Any) -> None:
+        month = month_of(module_collections, drawn)
+        made = journal_entries.journals(posted(month), accounts)
+        held: Counter[str] = Counter()
+        for entry in made.entries:
+            assert sum(line.amount for line in entry.lines) == 0
+            for line in entry.lines:
+                held[line.account] += line.amount
+        assert not made.missing
+        taken, settled, lines = drawn
+        earned: Counter[int] = Counter()
+        for channel, day, amount in taken:
+            earned[day] += amount - amount // 100 if channel == SETTLED else 0
+        said = {
+            day: earned[day] + {"short": -7, "over": 13}.get(how, 0)
+            for day, how in settled
+            if how != "none"
+        }
+        # The provider owes what was earned and is not paid out; what was paid beyond is apart.
+        owed = sum(max(0, net - said.get(day, 0)) for day, net in earned.items() if net)
+        assert held["Clearing settled"] == owed
+        # The wallet holds its lines, each once, but for the fees, which the service counts.
+        wallet = sum(amount - amount // 100 for channel, _, amount in taken if channel == WALLET)
+        signs = {"back": 1, "unknown": 1, "fee": 0, "copy": 0}
+        wallet += sum(signs.get(what, -1) * amount for _, what, amount in lines)
+        assert held["Clearing wallet"] == wallet
+
+    holds()
