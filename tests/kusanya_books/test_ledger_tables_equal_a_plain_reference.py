@@ -130,7 +130,17 @@ def bridge_of(met: list[Row], rows: list[Row], books: list[Row], *, net: bool) -
     return result
 
 
-def ageing_of(met: list[Row]) -> set[tuple[Any, ...]]:
+def stake_of(row: Row, *, net: bool) -> int:
+    """Return by how much a row is wrong: the difference of two sides, else the whole of one."""
+    booked, paid = row["status_ledger"] == "paid", row["status_service"] == "succeeded"
+    ledger, service = row["amount_ledger"], row["amount_service"]
+    if booked and paid and row["currency_ledger"] == row["currency_service"]:
+        apart = abs(ledger - service + (row["fee_service"] if net else 0))
+        return int(apart or ledger)
+    return int(service if ledger is None or (paid and not booked) else ledger)
+
+
+def ageing_of(met: list[Row], *, net: bool) -> set[tuple[Any, ...]]:
     edges = ((0, 1), (2, 3), (4, 7), (8, 30), (31, 9_999))
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in met:
@@ -140,10 +150,8 @@ def ageing_of(met: list[Row]) -> set[tuple[Any, ...]]:
     for (currency, code), group in groups.items():
         ages = [row["age_days"] for row in group]
         buckets = [sum(low <= age <= high for age in ages) for low, high in edges]
-        amount = sum(
-            row["amount_service"] if row["amount_ledger"] is None else row["amount_ledger"]
-            for row in group
-        )
+        assert [row["at_stake"] for row in group] == [stake_of(row, net=net) for row in group]
+        amount = sum(stake_of(row, net=net) for row in group)
         effect = sum(row["counted_ledger"] - row["counted_service"] for row in group)
         standing = breaks.LEDGER[code].standing.value
         result.add((currency, code, standing, len(group), *buckets, amount, effect))
@@ -233,7 +241,7 @@ def test_bridge_ageing_and_doubles_are_what_the_rows_and_the_inputs_say(
         assert bridge_lines == bridge_of(met, rows, books, net=net)
 
         ageing = columns.check(found.ageing, AGEING)
-        assert {tuple(row.values())[:-1] for row in plain(ageing)} == ageing_of(met)
+        assert {tuple(row.values())[:-1] for row in plain(ageing)} == ageing_of(met, net=net)
         assert ageing["rows"].sum() == len(met)
 
         doubles = plain(columns.check(found.doubles, DOUBLES))

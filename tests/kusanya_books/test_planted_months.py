@@ -126,7 +126,7 @@ def test_larger_money_gives_the_same_verdicts_and_larger_drifts() -> None:
         intents=month.intents,
     )
     assert larger.rows["break_code"].equals(plain.rows["break_code"])
-    for name in ("amount_drift", "fee_drift", "net_drift", "bridge_effect"):
+    for name in ("amount_drift", "fee_drift", "net_drift", "bridge_effect", "at_stake"):
         assert larger.rows[name].equals(plain.rows[name] * factor)
 
 

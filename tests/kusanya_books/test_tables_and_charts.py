@@ -121,7 +121,7 @@ def test_breaks_are_read_with_what_they_mean_and_the_columns_that_matter() -> No
     assert "not_billable" not in shown
     names = list(views.brief(found.rows).columns)
     assert names[:2] == ["break_code", "meaning"]
-    assert {"suggested_action", "bridge_effect", "age_days"} < set(names)
+    assert {"suggested_action", "at_stake", "age_days"} < set(names)
     assert len(names) == 12
     assert "0–1 days" in views.leg(found, "ageing", "Ages").to_html()
 

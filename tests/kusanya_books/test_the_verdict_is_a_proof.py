@@ -245,11 +245,10 @@ def two_channels(store: Store, moment: Moment, tmp_path: Path) -> None:
     store.record(polled(2, MONDAY, channel="TIGO_TZ", phone="255714123456"))
     books(tmp_path, "R-1,3000,TZS,2026-03-02", "R-2,1000,TZS,2026-03-02")
     (tmp_path / "mpesa.csv").write_text(
-        "Receipt No.,Completion Time,Transaction Status,Paid In,Withdrawn,Account No\n"
-        "QAB1CDEFGH,02-03-2026 12:00:30,Completed,3000,,R-1\n",
+        "at,receipt,reference,amount,currency,channel,kind\n"
+        "2026-03-02T12:00:30+03:00,QAB1CDEFGH,R-1,3000,TZS,MPESA_TZ,payment\n",
         encoding="utf-8",
     )
-    (tmp_path / "operator.toml").write_text('[operator]\nchannel = "MPESA_TZ"\n', encoding="utf-8")
     moment.at = datetime(2026, 4, 3, tzinfo=UTC)
     watched(store)
 
@@ -296,9 +295,35 @@ def test_what_is_expected_and_missing_is_not_proven(
         arguments = ()
     code, said = close("--period", "last-month", *arguments)
     assert (code, said["verdict"], said["may_sign"]) == (1, "not proven", False)
-    assert "was expected, and nothing of it was compared" in said["unproven"][0]
+    assert "expected, and nothing of it was compared" in said["unproven"][0]
     if by_profile:
         assert close("--period", "last-month", "--expect", "books")[0] == 0
+
+
+@pytest.mark.usefixtures("two_channels")
+def test_of_all_operators_each_channel_that_took_money_must_have_its_statement(
+    close: Close,
+) -> None:
+    given = ("--period", "last-month", "--operator", "mpesa.csv")
+    code, said = close(*given, "--expect", "operator")
+    assert (code, said["verdict"]) == (1, "not proven")
+    [lacks] = said["unproven"]
+    assert lacks.startswith("the operator's statements for Mixx")
+    assert close(*given, "--expect", "operator:mpesa")[0] == 0
+
+
+@pytest.mark.usefixtures("two_channels")
+def test_a_settlement_statement_that_names_no_channel_is_compared_with_all(
+    close: Close, tmp_path: Path
+) -> None:
+    (tmp_path / "paid.csv").write_text(
+        "business_day,currency,gross,fee,net\n2026-03-02,TZS,4000,36,3964\n", encoding="utf-8"
+    )
+    code, said = close(
+        "--period", "last-month", "--statement", "paid.csv", "--expect", "settlement"
+    )
+    assert (code, said["verdict"]) == (0, "reconciled")
+    assert "settlement 100 %" in said["sentence"]
 
 
 @pytest.mark.usefixtures("two_channels")

@@ -36,6 +36,7 @@ OPERATOR_MATCHES: Final = Schema(
         "counted_operator": W,
         "counted_service": W,
         "bridge_effect": W,
+        "at_stake": W,
         "at": AT,
         "completed_at": AT,
         "operator_day": D,
@@ -46,7 +47,8 @@ OPERATOR_MATCHES: Final = Schema(
 )
 """One row per line of the operator's statements and per success of the service, met or alone.
 `bridge_effect` is operator - service, `fee_drift` what the operator charged more than the service
-says; a line of fees for many payments has their sums. A payment and its
+says; a line of fees for many payments has their sums. `at_stake` is by how much a row is wrong,
+signs aside: the difference of fees or amounts, else the whole. A payment and its
 reversal have one `group_key`."""
 
 BANK_MATCHES: Final = Schema(
@@ -68,6 +70,7 @@ BANK_MATCHES: Final = Schema(
         "counted_bank": W,
         "counted_payout": W,
         "bridge_effect": W,
+        "at_stake": W,
         "bank_day": D,
         "payout_day": D,
         "age_days": W,
@@ -76,7 +79,8 @@ BANK_MATCHES: Final = Schema(
     },
 )
 """One row per line of the bank's statements and per payout, met or alone; what met in a group has
-one `group_key`. `bridge_effect` is bank - payout."""
+one `group_key`. `bridge_effect` is bank - payout; what a group is wrong by is `at_stake` on one of
+its rows."""
 
 LEG_BRIDGE: Final = Schema(
     "leg_bridge", {"channel": T, "currency": T, "line": T, "rows": W, "amount": W}

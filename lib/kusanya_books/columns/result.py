@@ -31,6 +31,7 @@ MATCHES: Final = Schema(
         "counted_ledger": W,
         "counted_service": W,
         "bridge_effect": W,
+        "at_stake": W,
         "created_at": AT,
         "completed_at": AT,
         "booked_at": AT,
@@ -46,7 +47,9 @@ MATCHES: Final = Schema(
 )
 """One row per ledger line and collection that met or stayed alone; what belongs together otherwise
 has one `group_key`. `reference_service` is given where the two sides write it differently.
-Drifts are ledger - service; `bridge_effect` is missing where they have different currencies."""
+Drifts are ledger - service; `bridge_effect` is missing where they have different currencies.
+`at_stake` is by how much a row is wrong, signs aside: the whole of it where one side is alone, or
+both say the same sum."""
 
 PAIRS: Final = Schema(
     "pairs",

@@ -113,9 +113,9 @@ def coverage(
     )
 
 
-def in_words(frame: pd.DataFrame) -> str:
-    """Return the shares of a `COVERAGE` frame: "TZS 28,154,710: books 100 %, bank 0 %"."""
-    return "; ".join(_currency_in_words(frame, name) for name in frame["currency"].unique())
+def in_words(frame: pd.DataFrame) -> list[str]:
+    """Return the shares of a `COVERAGE` frame by currency: "TZS 5,000: books 100 %, bank 0 %"."""
+    return [_currency_in_words(frame, name) for name in frame["currency"].unique()]
 
 
 def _currency_in_words(frame: pd.DataFrame, currency: str) -> str:
@@ -159,12 +159,22 @@ def _met_by_settlement(settled: SettlementMatch, paid: dict[Key, Taken]) -> Met:
     met = rows[(rows["gross_settled"].fillna(0) != 0) & rows["gross"].notna()]
     found: Met = {}
     for channel, currency, count, gross in zip(
-        met["channel"], met["currency"], met["count"], met["gross"], strict=True
+        met["channel"].fillna(""), met["currency"], met["count"], met["gross"], strict=True
     ):
         before, sum_ = found.get((channel, currency), (0, 0))
         more = 1 if pd.isna(count) else int(count)
         found[channel, currency] = before + more, sum_ + int(gross)
-    return {key: found[key] for key in found if key in paid}
+    return {key: _with_share(found, key, paid) for key in paid}
+
+
+def _with_share(found: Met, key: Key, paid: dict[Key, Taken]) -> tuple[int, int]:
+    """Return what was met of a channel, with its share of what names no channel."""
+    rows, amount = found.get(key, (0, 0))
+    more, money = found.get(("", key[1]), (0, 0))
+    mine = [one for (_, currency), one in paid.items() if currency == key[1]]
+    all_rows, all_money = sum(one.rows for one in mine), sum(one.amount for one in mine)
+    rows += more * paid[key].rows // all_rows
+    return rows, amount + (money * paid[key].amount // all_money if all_money else 0)
 
 
 def _met_by_bank(bank: BankMatch) -> Met:

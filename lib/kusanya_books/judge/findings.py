@@ -4,7 +4,6 @@ One list for every place that says how a period stands: the pack's first sheet, 
 command and the notebooks. The verdict is reconciled only when nothing on it is left.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -13,7 +12,6 @@ import pandas as pd
 
 from kusanya_books import columns
 from kusanya_books.columns import FINDINGS
-from kusanya_books.match import breaks
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.ledger import LedgerMatch
 from kusanya_books.match.legs import Leg
@@ -121,6 +119,11 @@ def left(found: pd.DataFrame, *, within: bool = False) -> pd.DataFrame:
         (found["rows"].fillna(0) > 0) & ~found["finding"].isin((ACCEPTED, EDGE))
     ]
     return some[~some["finding"].isin(_LIMITED)] if within else some
+
+
+def nil(found: pd.DataFrame) -> list[str]:
+    """Return the kinds of findings that were looked for and of which there is none."""
+    return [str(kind) for kind in found.loc[(found["rows"] == 0).fillna(value=False), "finding"]]
 
 
 def with_carried(
@@ -254,19 +257,7 @@ def _rows_of(leg: Leg | None, standing: str) -> list[Sums] | None:
     if leg is None or leg.is_unread:
         return None
     chosen = leg.rows[leg.rows["standing"] == standing]
-    return _sums(chosen.assign(apart=_money(chosen)), "apart")
-
-
-def _money(rows: pd.DataFrame) -> Any:
-    """Return the amount of every row of a leg, of whichever side says one, signs aside.
-
-    Of a fee that differs it is the difference.
-    """
-    first, second = [name for name in rows if re.fullmatch("amount_(?!drift).*", str(name))]
-    amounts = rows[first].fillna(rows[second])
-    if "fee_drift" in rows:
-        amounts = amounts.mask(rows["break_code"].isin(breaks.OPERATOR_FEES), rows["fee_drift"])
-    return amounts.abs()
+    return _sums(chosen, "at_stake")
 
 
 def _balances(*legs: Leg | None) -> list[Sums] | None:
@@ -293,7 +284,7 @@ def _across(
     for leg in legs:
         if leg is not None:
             chosen = leg.rows[leg.rows["break_code"].isin(codes)]
-            for currency, more, amount in _sums(chosen.assign(apart=_money(chosen)), "apart") or []:
+            for currency, more, amount in _sums(chosen, "at_stake") or []:
                 rows, sum_ = found[currency]
                 found[currency] = rows + more, sum_ + (amount or 0)
     return [(currency, *found[currency]) for currency in sorted(found)]

@@ -122,7 +122,7 @@ def of_books(rows: pd.DataFrame, *, finding: str) -> Iterator[Item]:
             "finding": finding if is_break else None,
             "row_no": None if pd.isna(row.row_no) or row.row_no < 0 else row.row_no,
             "currency": first_of(row.currency_ledger, row.currency_service),
-            "amount": first_of(row.amount_ledger, row.amount_service),
+            "amount": row.at_stake,
             "balance": row.bridge_effect,
             "figures": break_life.figures(getattr(row, name) for name in _BOOKS_MONEY),
             "day": first_of(row.business_day, row.booked_day),
@@ -152,11 +152,11 @@ def of_operator(rows: pd.DataFrame) -> Iterator[Item]:
     """Yield the rows of an operator's match as items; what agrees has no `finding`."""
     for row in columns.records(rows):
         money = (row.amount_operator, row.amount_service)
-        at_stake, balance = first_of(*money), row.bridge_effect
+        balance = _apart(row, *money)
         if row.break_code in breaks.OPERATOR_FEES:
             # A fee too high is money out: what the operator pays back comes in.
             money = (row.fee_operator, row.fee_service)
-            at_stake, balance = row.fee_drift, -row.fee_drift
+            balance = -row.fee_drift
         yield {
             **_same(row, "break_code", "standing", "reference", "collection_id", "channel"),
             **_same(row, "currency", "age_days", "suggested_action"),
@@ -166,7 +166,7 @@ def of_operator(rows: pd.DataFrame) -> Iterator[Item]:
             or _line(row.operator_day, row.amount_operator),
             "finding": _finding(row, findings.OPERATOR),
             "row_no": row.line_no,
-            "amount": abs(int(at_stake)),
+            "amount": row.at_stake,
             "balance": balance,
             "figures": break_life.figures(money),
             "day": first_of(row.business_day, row.operator_day),
@@ -186,11 +186,18 @@ def of_bank(rows: pd.DataFrame) -> Iterator[Item]:
             # A line of a group names the payout that it pays a part of.
             "reference": first_of(row.payout, row.group_key),
             "row_no": row.line_no,
-            "amount": abs(int(first_of(*money))),
-            "balance": row.bridge_effect,
+            "amount": row.at_stake,
+            "balance": _apart(row, *money),
             "figures": break_life.figures(money),
             "day": first_of(row.payout_day, row.bank_day),
         }
+
+
+def _apart(row: Any, line: Any, other: Any) -> Any:
+    """Return what a line has more than its other side, whichever of their days is in the period."""
+    if pd.isna(row.bridge_effect) or pd.isna(line) or pd.isna(other):
+        return row.bridge_effect
+    return line - other
 
 
 def is_open(item: Item) -> bool:
@@ -215,7 +222,7 @@ def _across(matched: LedgerMatch | None) -> Iterator[Item]:
             "subject": row.collection_id,
             "finding": findings.ACROSS,
             "currency": first_of(row.currency_ledger, row.currency_service),
-            "amount": first_of(row.amount_ledger, row.amount_service),
+            "amount": row.at_stake,
             "figures": break_life.figures(getattr(row, name) for name in _BOOKS_MONEY),
             "day": first_of(row.business_day, row.booked_day),
         }

@@ -12,6 +12,7 @@ from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.ledger import LedgerMatch
 from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
+from kusanya_books.request.expectation import Expected
 from kusanya_books.request.report_inputs import Inputs
 
 
@@ -42,7 +43,11 @@ def unproven(
         if each.channel is not None:
             rows = rows[rows["channel"] == each.channel]
         if not is_given or (len(rows) and not rows["amount_met"].any()):
-            yield f"{each} was expected, and nothing of it was compared: give its file"
+            yield _not_compared(each)
+        elif each == Expected("operator"):
+            said = _channels_of_operators(inputs)
+            lacking = [channel for channel in rows["channel"].unique() if channel not in said]
+            yield from (_not_compared(Expected("operator", channel)) for channel in lacking)
     if inputs.feed is not None:
         yield from inputs.feed.doubts(
             inputs.period, judged_on=inputs.judged_on, grace_days=inputs.tolerance.grace_days
@@ -53,6 +58,16 @@ def unproven(
                     f"{one.open_rows:,} payment(s) of {channel}, {currency} {one.open_amount:,}, "
                     "are not final: run kusanya catch-up, and close again"
                 )
+
+
+def _not_compared(each: Expected) -> str:
+    return f"{each}: expected, and nothing of it was compared; give the file"
+
+
+def _channels_of_operators(inputs: Inputs) -> set[str]:
+    """Return the channels of which an operator's statement was given."""
+    moved = inputs.movements
+    return set() if moved is None else set(moved.loc[moved["leg"] == "operator", "channel"])
 
 
 def _of_files(inputs: Inputs, bank: BankMatch | None) -> Iterator[str]:

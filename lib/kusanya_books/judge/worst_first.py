@@ -5,7 +5,7 @@ from typing import Final
 import pandas as pd
 
 _STANDINGS: Final = {"break": 0, "expected": 1, "ok": 2}
-_STAKES: Final = ("bridge_effect", "open_balance", "fee_drift", "amount")
+_STAKES: Final = ("at_stake", "open_balance", "bridge_effect", "fee_drift", "amount")
 """What a row is worth to us, the first that is known and not 0."""
 
 

@@ -112,7 +112,7 @@ def _subjects(rows: pd.DataFrame, *, leg: str, mode: Mode) -> "list[tuple[int, B
     return listed
 
 
-def _of_books(row: Any) -> tuple[str | None, str, int | None]:
+def _of_books(row: Any) -> tuple[str | None, str, int]:
     currency = first_of(row.currency_ledger, row.currency_service)
     amount = first_of(row.amount_ledger, row.amount_service)
     reference, collection = text_of(row.reference), text_of(row.collection_id)
@@ -123,10 +123,10 @@ def _of_books(row: Any) -> tuple[str | None, str, int | None]:
         key = f"line of {collection or reference}"
     else:
         key = f"line {row.booked_day:%Y-%m-%d} {amount}"
-    return currency, key, None if amount is None else int(amount)
+    return currency, key, int(row.at_stake)
 
 
-def _of_statement(row: Any) -> tuple[str | None, str, int | None]:
+def _of_statement(row: Any) -> tuple[str | None, str, int]:
     collection = text_of(row.collection_id)
     day = "" if pd.isna(row.business_day) else f"{row.business_day:%Y-%m-%d}"
     key = f"collection {collection}" if collection else f"day {day} {text_of(row.channel) or ''}"

@@ -1,5 +1,6 @@
 """The first sheet of the workbook, its list of facts, and the sheet to sign."""
 
+import textwrap
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -7,7 +8,7 @@ import pandas as pd
 
 from kusanya.text import safe, shorten
 from kusanya_books import columns
-from kusanya_books.judge import findings
+from kusanya_books.judge import coverage, findings
 from kusanya_books.judge.reconciliation import LineRole
 from kusanya_books.judge.report import Report
 from kusanya_books.pack import cells
@@ -29,6 +30,8 @@ _SIGNED_LETTERS: Final = 32
 """Letters of a label on the sheet to sign."""
 _UPRIGHT: Final = 88.0
 """What all of them together are wide."""
+_NIL_LETTERS: Final = 105
+"""Letters of what is nil that a line of the upright page holds."""
 _OPENING, _ADJUSTED = 2, 5
 _BRIEF: Final = ("balance", "breaks", "carried", "adjusted", "counted", "difference")
 _STANDINGS: Final = {"break": "break", "expected": "carried", "ok": "agrees"}
@@ -52,8 +55,8 @@ def fill_statement(sheet: Worksheet, made: Report, imprint: Imprint) -> None:
         sheet.write((row, 1), value, "line")
         row += 1
     lines = made.page("reconciliation").frame
-    row = _brief(sheet, made.page("balances").frame, row + 1)
     row = _needs(sheet, made, row + 1)
+    row = _brief(sheet, made.page("balances").frame, row + 1)
     for name in ("providers", "control_totals"):
         page = made.page(name)
         if not page.frame.empty:
@@ -128,8 +131,11 @@ def _facts(made: Report, imprint: Imprint) -> Iterator[tuple[str, str]]:
     yield "Verdict", imprint.explained
     if imprint.entity:
         yield "Books of", imprint.entity
-    yield "Business days", f"{imprint.period}, by the day of completion"
+    judged_on = f"ages counted to {inputs.judged_on}"
+    yield "Business days", f"{imprint.period}, by the day of completion; {judged_on}"
     yield "Mode", f"{imprint.mode}, {inputs.basis} amounts in the books"
+    for said in coverage.in_words(made.coverage):
+        yield "Compared", said
     yield "Run", f"{imprint.run_id}, facts up to journal position {inputs.as_of:,}"
 
 
@@ -150,6 +156,9 @@ def _needs(sheet: Worksheet, made: Report, row: int) -> int:
         row += 1
         sheet.write((row, _WORDS), line.finding, "line")
         sheet.write((row, _CODE), line.note, "line")
+    for names in textwrap.wrap("; ".join(findings.nil(made.findings)), _NIL_LETTERS):
+        row += 1
+        sheet.write((row, _WORDS), f"nil: {names}", "line")
     return row + 1
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from kusanya.text import safe
+from kusanya_books.judge import findings
 from kusanya_books.judge.report import Report
 from kusanya_books.judge.report_pages import ReportPage
 from kusanya_books.match.ledger import Progress
@@ -58,11 +59,14 @@ def to_html(
 def _headline(made: Report, imprint: Imprint) -> str:
     links = " · ".join(f'<a href="#{page.name}">{_named(page)}</a>' for page in made.pages)
     banner = f'<p class="banner">{html.escape(imprint.banner)}</p>\n' if imprint.banner else ""
+    shown = made.findings[~made.findings["finding"].isin(findings.nil(made.findings))]
+    nil = "; ".join(findings.nil(made.findings))
     return (
         f"<h1>Reconciliation of {html.escape(str(made.inputs.period))}</h1>\n{banner}"
         f'<p class="verdict">{html.escape(safe(imprint.sentence, 600))}</p>\n'
         f"<p>{html.escape(imprint.line)}</p>\n"
-        f"{_part('findings', views.table(made.findings, 'What needs a person'))}\n"
+        f"{_part('findings', views.table(shown, 'What needs a person'))}\n"
+        f"<p>Nil: {html.escape(nil)}.</p>\n"
         f"<nav>{links}</nav>"
     )
 

@@ -22,7 +22,7 @@ from kusanya_books.request import quality
 from kusanya_books.request.days import Period, format_cutoff
 from kusanya_books.request.report_inputs import EXPORT, Inputs
 
-FORMAT: Final = 10
+FORMAT: Final = 11
 """Of the pack; it is in the run id, because another layout is other bytes."""
 _RUN_ID_HEX: Final = 16
 Summary = list[tuple[str, Any]]
@@ -175,7 +175,7 @@ def sentence(made: Report, verdict: ReportVerdict) -> str:
 
 def _covered(made: Report) -> str:
     """Return how much of what succeeded each leg compared; of nothing it is no money."""
-    return coverage.in_words(made.coverage) or "no payment"
+    return "; ".join(coverage.in_words(made.coverage)) or "no payment"
 
 
 def _accepted(made: Report) -> str:

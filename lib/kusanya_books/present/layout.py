@@ -21,8 +21,8 @@ _READ: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
     (
         "amount_ledger",
         (
-            *("break_code", "meaning", "currency", "currency_service", "amount_ledger"),
-            *("amount_service", "fee_drift", "bridge_effect", "reference", "row_no"),
+            *("break_code", "meaning", "currency", "at_stake", "currency_service", "amount_ledger"),
+            *("amount_service", "fee_drift", "reference", "row_no"),
             *("collection_id", "age_days", "suggested_action", "status", "owner", "group_key"),
             "suggested_match",
         ),
@@ -40,8 +40,8 @@ _READ: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
     (
         "amount_operator",
         (
-            *("break_code", "meaning", "currency", "amount_operator", "amount_service"),
-            *("bridge_effect", "receipt", "reference", "line_no", "collection_id", "age_days"),
+            *("break_code", "meaning", "currency", "at_stake", "amount_operator", "amount_service"),
+            *("receipt", "reference", "line_no", "collection_id", "age_days"),
             *("suggested_action", "status", "owner", "channel"),
         ),
         ("channel", "line_no", "owner", "status"),
@@ -49,8 +49,8 @@ _READ: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
     (
         "amount_bank",
         (
-            *("break_code", "meaning", "currency", "amount_bank", "amount_payout"),
-            *("bridge_effect", "payout", "line_no", "bank_day", "payout_day", "details"),
+            *("break_code", "meaning", "currency", "at_stake", "amount_bank", "amount_payout"),
+            *("payout", "line_no", "bank_day", "payout_day", "details"),
             *("suggested_action", "status", "owner", "age_days"),
         ),
         ("age_days", "line_no", "owner", "status"),
@@ -132,7 +132,14 @@ _ADDED: Final = frozenset(
         *("rows", "amount", "fee", "gross", "net", "count", "payments", "booked", "refund"),
         *("attempts", "succeeded", "failed", "expired", "open", "other", "expected_fee"),
         *("amount_ledger", "amount_service", "fee_ledger", "fee_service", "bridge_effect"),
-        *("amount_drift", "fee_drift", "net_drift", "counted_ledger", "counted_service"),
+        *(
+            "at_stake",
+            "amount_drift",
+            "fee_drift",
+            "net_drift",
+            "counted_ledger",
+            "counted_service",
+        ),
         *("gross_settled", "fee_settled", "net_settled", "open_balance", "paid_out"),
         *("amount_operator", "amount_bank", "amount_payout", "counted_operator"),
         *("counted_bank", "counted_payout", "kept", "skipped", "rejected", "warned"),

@@ -174,15 +174,9 @@ def _bank(folders: list[Path]) -> dict[Key, Balance]:
     return found
 
 
-def _amounts(item: dict[str, Any]) -> set[int]:
-    written = [str(item.get(name) or "") for name in ("amount", "balance")]
-    written += str(item.get("figures") or "").split("|")
-    return {abs(int(word)) for word in written if word.strip().lstrip("-").isdigit()}
-
-
 def is_named(key: Key, amount: int, items: list[dict[str, Any]]) -> bool:
-    """Return whether the open items of a pack name what is open, with its money."""
-    return any(names(item, key) and abs(amount) in _amounts(item) for item in items)
+    """Return whether the open items of a pack name what is open, with its money and no other."""
+    return any(names(item, key) and int(item["amount"]) == abs(amount) for item in items)
 
 
 def unfounded(items: list[dict[str, Any]], known: Open) -> list[dict[str, Any]]:

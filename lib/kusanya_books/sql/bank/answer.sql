@@ -20,6 +20,14 @@ SELECT
     j.counted_line AS counted_bank,
     j.counted_other AS counted_payout,
     j.counted_line - j.counted_other AS bridge_effect,
+    CASE
+        WHEN j.drift IS NULL OR (j.drift = 0 AND j.form = 'one')
+            THEN abs(coalesce(m.amount, p.amount))
+        WHEN j.form = 'one' OR (j.form = 'parts' AND j.move IS NULL)
+            OR (j.form = 'together' AND j.payout_no IS NULL)
+            THEN abs(j.drift)
+        ELSE 0
+    END AS at_stake,
     m.day::TIMESTAMP AS bank_day,
     p.day::TIMESTAMP AS payout_day,
     j.age_days,

@@ -20,6 +20,7 @@ SELECT
     form,
     first_move,
     first_id,
+    drift,
     move,
     id::VARCHAR AS id,
     id AS payout_no,

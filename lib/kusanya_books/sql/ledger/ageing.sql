@@ -9,7 +9,7 @@ SELECT
     coalesce(sum(j.rows) FILTER (WHERE j.age_days BETWEEN 4 AND 7), 0)::BIGINT AS rows_4_7,
     coalesce(sum(j.rows) FILTER (WHERE j.age_days BETWEEN 8 AND 30), 0)::BIGINT AS rows_8_30,
     coalesce(sum(j.rows) FILTER (WHERE j.age_days > 30), 0)::BIGINT AS rows_over_30,
-    sum(j.amount)::BIGINT AS amount,
+    sum(j.at_stake)::BIGINT AS amount,
     sum(j.counted_ledger - j.counted_service)::BIGINT AS bridge_effect,
     rule.action AS suggested_action
 FROM judged AS j

@@ -49,6 +49,7 @@ SELECT
         WHEN b.currency <> s.currency THEN NULL
         ELSE (j.counted_ledger - j.counted_service)::BIGINT
     END AS bridge_effect,
+    j.at_stake::BIGINT AS at_stake,
     s.created_at,
     s.completed_at,
     b.booked_at,

@@ -13,7 +13,7 @@ SELECT
             THEN key
     END AS key,
     count(*) AS rows,
-    sum(coalesce(amount_ledger, amount_service)) AS amount,
+    sum(at_stake) AS at_stake,
     sum(counted_ledger) AS counted_ledger,
     sum(counted_service) AS counted_service
 FROM plain_verdicts

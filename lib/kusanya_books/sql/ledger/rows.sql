@@ -13,7 +13,7 @@ SELECT
     in_ledger,
     in_service,
     1 AS rows,
-    amount,
+    at_stake,
     counted_ledger,
     counted_service
 FROM final_verdicts
@@ -30,7 +30,7 @@ SELECT
     in_ledger,
     in_service,
     rows,
-    amount,
+    at_stake,
     counted_ledger,
     counted_service
 FROM counted

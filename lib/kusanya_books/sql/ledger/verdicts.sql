@@ -21,5 +21,18 @@ SELECT
     *,
     CASE WHEN in_ledger THEN amount_ledger ELSE 0 END AS counted_ledger,
     CASE WHEN in_service THEN due ELSE 0 END AS counted_service,
+    -- By how much a row is wrong: in its amount, else in its fee; else the whole of it.
+    abs(
+        coalesce(
+            CASE
+                WHEN currency_ledger <> currency_service THEN NULL
+                WHEN booked AND paid THEN nullif(amount_ledger - due, 0)
+            END,
+            CASE WHEN abs(fee_ledger - fee_service) > {fee_tolerance} THEN fee_ledger - fee_service END,
+            CASE WHEN paid AND NOT coalesce(booked, FALSE) THEN amount_service END,
+            amount_ledger,
+            amount_service
+        )
+    ) AS at_stake,
     {break_code} AS break_code
 FROM aged

@@ -28,6 +28,13 @@ SELECT
         WHEN m.currency <> r.currency OR m.account <> r.account THEN NULL
         ELSE j.counted_line - j.counted_other
     END AS bridge_effect,
+    CASE
+        WHEN j.break_code IN ('operator_fee_differs', 'operator_fees_differ')
+            THEN abs(j.fee_operator - j.fee_service)
+        WHEN r.paid AND m.currency = r.currency AND m.amount <> r.amount
+            THEN abs(m.amount - r.amount)
+        ELSE abs(coalesce(m.amount, r.amount))
+    END AS at_stake,
     m.at,
     r.completed_at,
     m.day::TIMESTAMP AS operator_day,

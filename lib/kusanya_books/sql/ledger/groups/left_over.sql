@@ -12,7 +12,7 @@ WITH verdicts_of_pairs AS (
 SELECT
     break_code, match_rule, row_no, id, has_line, has_collection, currency_ledger, currency_service,
     age_days, booked, paid, is_contradicted, is_inside, in_ledger, in_service, amount_ledger,
-    amount_service, counted_ledger, counted_service
+    amount_service, at_stake, counted_ledger, counted_service
 FROM verdicts_of_pairs;
 
 -- Booked lines that are no payment and cancel no line, nor are cancelled by one.

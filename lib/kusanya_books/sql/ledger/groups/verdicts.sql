@@ -157,7 +157,7 @@ kept AS (
         v.age_days,
         v.in_ledger,
         v.in_service,
-        coalesce(v.amount_ledger, v.amount_service) AS amount,
+        v.at_stake,
         v.counted_ledger,
         v.counted_service
     FROM first_verdicts AS v
@@ -180,7 +180,9 @@ booked_negative AS (
         v.age_days,
         l.booked_day BETWEEN {first_day} AND {last_day} AS in_ledger,
         v.in_service,
-        l.amount,
+        abs(l.amount) + v.at_stake AS at_stake,
+        CASE WHEN l.booked_day BETWEEN {first_day} AND {last_day} THEN l.amount ELSE 0 END
+            AS counted_ledger,
         v.counted_service
     FROM turned AS t
     INNER JOIN signed_lines AS l ON l.row_no = t.row_no
@@ -191,20 +193,20 @@ SELECT * FROM kept
 UNION ALL
 SELECT
     break_code, match_rule, group_key, row_no, id, currency_ledger, currency_service, age_days,
-    in_ledger, in_service, amount, CASE WHEN in_ledger THEN amount ELSE 0 END, counted_service
+    in_ledger, in_service, at_stake, counted_ledger, counted_service
 FROM booked_negative
 UNION ALL
 SELECT
     break_code, match_rule, group_key, row_no, id, currency_ledger, currency_service, age_days,
-    in_ledger, in_service, amount, CASE WHEN in_ledger THEN signed_amount ELSE 0 END, 0::BIGINT
+    in_ledger, in_service, abs(amount), CASE WHEN in_ledger THEN signed_amount ELSE 0 END, 0::BIGINT
 FROM grouped_lines
 UNION ALL
 SELECT
     break_code, match_rule, group_key, row_no, id, currency_ledger, currency_service, age_days,
-    in_ledger, in_service, amount, 0::BIGINT, CASE WHEN in_service THEN signed_amount ELSE 0 END
+    in_ledger, in_service, abs(amount), 0::BIGINT, CASE WHEN in_service THEN signed_amount ELSE 0 END
 FROM grouped_payments
 UNION ALL
 SELECT
     break_code, match_rule, group_key, row_no, id, currency_ledger, currency_service, age_days,
-    in_ledger, in_service, amount, signed_amount, 0::BIGINT
+    in_ledger, in_service, abs(amount), signed_amount, 0::BIGINT
 FROM signed;
