@@ -65,7 +65,8 @@ def test_a_sound_store_has_no_findings_and_a_rebuild_changes_nothing(
 def test_what_does_not_agree_is_found(store: Store, make: Any, statement: str, kind: str) -> None:
     fill(store, make)
     damage(store, statement)
-    assert kind in {finding.kind for finding in store.maintenance.check()}
+    for since in (None, make.noon - timedelta(hours=2)):
+        assert kind in {finding.kind for finding in store.maintenance.check(since=since)}
 
 
 def test_a_rebuild_restores_projection_and_rollups_from_the_facts(store: Store, make: Any) -> None:
@@ -130,3 +131,27 @@ def test_a_file_with_overwritten_pages_is_noticed(tmp_path: Path, make: Any) -> 
     path.write_bytes(bytes(content))
     with Store.open(str(path)) as store:
         assert {finding.kind for finding in store.maintenance.check()} == {"integrity"}
+
+
+def test_a_check_of_a_day_looks_at_what_was_said_in_it_and_counts_all_else(
+    store: Store, make: Any
+) -> None:
+    today = make.noon + timedelta(days=3)
+    for number in range(6):
+        asked = make.observation(number, at=make.noon, created_at=make.noon, status="created")
+        store.record(asked)
+    later = {"created_at": make.noon, "status": "failed", "failure_code": "invalid_pin"}
+    store.record(make.observation(1, at=today, source=Source.POLL, **later))
+    since = today - timedelta(hours=1)
+    assert store.maintenance.check(since=since) == ()
+    damage(store, "UPDATE collection SET amount = amount + 1 WHERE id = 'col_1'")
+    assert {it.subject for it in store.maintenance.check(since=since)} >= {"col_1"}
+    store.maintenance.rebuild()
+    damage(store, "UPDATE rollup SET count = count + 1 WHERE status = 'failed'")
+    assert [it.kind for it in store.maintenance.check(since=since)] == ["rollup"]
+    store.maintenance.rebuild()
+    damage(store, "UPDATE collection SET reference = 'other' WHERE id = 'col_5'")
+    assert store.maintenance.check(since=since) == (), "nothing was said of it since"
+    assert [it.subject for it in store.maintenance.check()] == ["col_5"]
+    damage(store, "DELETE FROM observation WHERE collection_id = 'col_4'")
+    assert [it.kind for it in store.maintenance.check(since=since)] == ["journal"]

@@ -1,13 +1,13 @@
 """Care of the store: does it agree with itself, compute it again, copy it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, exists, func, select, text
+from sqlalchemy import Connection, exists, func, or_, select, text
 
 from kusanya.errors import StoreDamaged, StoreUnavailable
 from kusanya.store.maintenance.backing_up import copy_to
@@ -17,7 +17,14 @@ from kusanya.store.maintenance.roles import are_masked
 from kusanya.store.queries.backups import record
 from kusanya.store.queries.base import StorePart, StoreParts
 from kusanya.store.queries.notes_and_audit import operating_system_user
-from kusanya.store.records import BackupResult, CopyResult, IntentState, RebuildResult, StoreFinding
+from kusanya.store.records import (
+    BackupResult,
+    CopyResult,
+    IntentState,
+    RebuildResult,
+    StoreFinding,
+    Verdict,
+)
 from kusanya.store.tables.engine import engines
 from kusanya.store.tables.payload import body_digest
 from kusanya.store.tables.schema import (
@@ -33,39 +40,47 @@ from kusanya.store.tables.schema import (
     note,
     observation,
     receipt,
+    rollup,
 )
-from kusanya.store.tables.values import hour_of
+from kusanya.store.tables.values import hour_of, to_us
 from kusanya.store.writer.refold import (
+    Pair,
     add_to,
     empty_sums,
     kept_sums,
     orphans,
     projections,
+    projections_of,
     rebuild,
+    rows_summed,
 )
 
 _SHOWN: Final = 20
 """Findings of one kind that are listed one by one; the rest is counted."""
 JOURNAL: Final = (observation, delivery, intent_change, note, audit, break_fact, receipt)
 """The tables of facts."""
+_OTHER_BODY: Final = "its body is not the one that arrived; restore a backup"
 
 
 class Maintenance(StorePart):
     """Checking, rebuilding and copying."""
 
-    def check(self) -> tuple[StoreFinding, ...]:
+    def check(self, *, since: datetime | None = None) -> tuple[StoreFinding, ...]:
         """Return every disagreement of the store with itself; none means that it is sound.
 
         Holds the engine's own integrity, the facts against their digests, the projection against
         the fold, the rollups against a full scan, the journal against its counter, and settled
         intents against the collections that they are said to have become.
+
+        With `since` it looks at what was written from that instant on, and at the whole hours and
+        payments that this is about; of what is older it counts the facts alone.
         """
         try:
-            return self._checked()
+            return self._checked(since)
         except StoreDamaged as error:
             return (StoreFinding(kind="integrity", subject=None, sentence=str(error)),)
 
-    def _checked(self) -> tuple[StoreFinding, ...]:
+    def _checked(self, since: datetime | None) -> tuple[StoreFinding, ...]:
         # One moment for all comparisons, while others go on writing.
         with self._reading_one_moment("check the store") as connection:
             if are_masked(connection):
@@ -73,19 +88,25 @@ class Maintenance(StorePart):
                     "this login sees masked views of the store, which do not agree with each "
                     "other: check it with a login of the role kusanya_ask"
                 )
-            found = list(_integrity(connection, sqlite=self._engines.sqlite))
-            if found:
-                # What is read from a damaged file proves nothing.
-                return tuple(found)
-            for part in (
-                _facts_and_projection,
-                _counted_deliveries,
-                _journal,
-                _events,
-                _resolved_intents,
-                _receipts,
-            ):
-                found.extend(_few(part(connection)))
+            if since is None:
+                found = list(_integrity(connection, sqlite=self._engines.sqlite))
+                if found:
+                    # What is read from a damaged file proves nothing.
+                    return tuple(found)
+                parts = [_projections(connection, projections(connection)), _orphans(connection)]
+                begin, place = 0, 0
+            else:
+                begin, place = hour_of(to_us(since)), _place_at(connection, to_us(since))
+                found, parts = [], [_projections_of(connection, begin, place)]
+            parts += [
+                _counted_deliveries(connection, begin),
+                _journal(connection),
+                _events(connection) if since is None else _events_after(connection, place),
+                _resolved_intents(connection, place),
+                _receipts(connection, place),
+            ]
+            for part in parts:
+                found.extend(_few(part))
             return tuple(found)
 
     def rebuild(self) -> RebuildResult:
@@ -161,31 +182,80 @@ def _integrity(connection: Connection, *, sqlite: bool) -> Iterator[StoreFinding
         )
 
 
-def _facts_and_projection(connection: Connection) -> Iterator[StoreFinding]:
+def _place_at(connection: Connection, since: int) -> int:
+    """Return the place before the first observation or delivery from an instant on.
+
+    Facts are dated as they are written, one after the other: halves find it.
+    """
+    first: int = connection.execute(select(feed_head.c.seq)).scalar_one()
+    for table, at in ((observation, observation.c.observed_at), (delivery, delivery.c.arrived_at)):
+        low, high = 0, first
+        while low < high:
+            middle = (low + high) // 2
+            of_it = table.c.seq.between(middle + 1, high)
+            query = select(table.c.seq, at).where(of_it).order_by(table.c.seq).limit(1)
+            found = connection.execute(query).one_or_none()
+            if found is not None and found[1] < since:
+                low = found[0]
+                continue
+            high = middle
+            if found is not None:
+                first = found[0] - 1
+    return first
+
+
+def _projections_of(connection: Connection, begin: int, place: int) -> Iterator[StoreFinding]:
+    """Check the payments that facts after a place speak of, and the sums of all their hours."""
+    it = observation.c.collection_id
+    named = select(it).where(observation.c.seq > place).distinct()
+    hours: set[int] = set()
+    for pair in projections_of(connection, connection.execute(named).scalars().all()):
+        if not isinstance(pair, StoreFinding):
+            hours.update(hour_of(row.created_at) for row in pair if row is not None)
+        yield from _differing(pair)
+    older = {hour for hour in hours if hour < begin}
+    of_them = or_(rollup.c.hour >= begin, rollup.c.hour.in_(older))
+    if rows_summed(connection, begin, older) != kept_sums(connection, of_them):
+        yield _other_sums()
+
+
+def _projections(
+    connection: Connection, pairs: Iterable[Pair | StoreFinding]
+) -> Iterator[StoreFinding]:
     sums = empty_sums()
-    for pair in projections(connection):
-        if isinstance(pair, StoreFinding):
-            yield pair
-            continue
-        wanted, kept = pair
-        if wanted is not None:
-            add_to(sums, wanted)
-        if kept is not None and wanted is None:
-            yield _unfounded(kept.id)
-        elif wanted is not None and kept != wanted:
-            yield StoreFinding(
-                kind="projection",
-                subject=wanted.id,
-                sentence="its row is not what its observations say; run kusanya store rebuild",
-            )
-    for orphan in orphans(connection):
-        yield _unfounded(orphan)
+    for pair in pairs:
+        if not isinstance(pair, StoreFinding) and pair[0] is not None:
+            add_to(sums, pair[0])
+        yield from _differing(pair)
     if kept_sums(connection) != dict(sums):
+        yield _other_sums()
+
+
+def _differing(pair: Pair | StoreFinding) -> Iterator[StoreFinding]:
+    if isinstance(pair, StoreFinding):
+        yield pair
+        return
+    wanted, kept = pair
+    if kept is not None and wanted is None:
+        yield _unfounded(kept.id)
+    elif wanted is not None and kept != wanted:
         yield StoreFinding(
-            kind="rollup",
-            subject=None,
-            sentence="the sums are not those of the collections; run kusanya store rebuild",
+            kind="projection",
+            subject=wanted.id,
+            sentence="its row is not what its observations say; run kusanya store rebuild",
         )
+
+
+def _other_sums() -> StoreFinding:
+    return StoreFinding(
+        kind="rollup",
+        subject=None,
+        sentence="the sums are not those of the collections; run kusanya store rebuild",
+    )
+
+
+def _orphans(connection: Connection) -> Iterator[StoreFinding]:
+    yield from map(_unfounded, orphans(connection))
 
 
 def _unfounded(collection_id: str) -> StoreFinding:
@@ -196,14 +266,16 @@ def _unfounded(collection_id: str) -> StoreFinding:
     )
 
 
-def _counted_deliveries(connection: Connection) -> Iterator[StoreFinding]:
+def _counted_deliveries(connection: Connection, begin: int) -> Iterator[StoreFinding]:
     it, kept = delivery.c, Counter[tuple[Any, ...]]()
     query = select(it.mode, it.arrived_at, it.endpoint, it.verdict, it.reason)
+    query = query.where(it.arrived_at >= begin) if begin else query
     for mode, at, endpoint, verdict, reason in connection.execute(
         query.execution_options(yield_per=10_000)
     ):
         kept[(mode, hour_of(at), endpoint, verdict, reason or "")] += 1
-    counted = {tuple(row[:5]): row[5] for row in connection.execute(select(delivery_rollup))}
+    of_them = select(delivery_rollup).where(delivery_rollup.c.hour >= begin)
+    counted = {tuple(row[:5]): row[5] for row in connection.execute(of_them)}
     for bucket, number in kept.items():
         verified = bucket[3] == "verified"
         # What is rejected or says nothing new is counted whether or not it is kept.
@@ -262,11 +334,27 @@ def _events(connection: Connection) -> Iterator[StoreFinding]:
             yield StoreFinding(
                 kind="event",
                 subject=event_id,
-                sentence="its body is not the one that arrived; restore a backup",
+                sentence=_OTHER_BODY,
             )
 
 
-def _resolved_intents(connection: Connection) -> Iterator[StoreFinding]:
+def _events_after(connection: Connection, place: int) -> Iterator[StoreFinding]:
+    it = delivery.c
+    of_it = (event.c.id == it.event_id) & (event.c.seq == it.seq)
+    query = select(it.event_id, it.body, event.c.digest).outerjoin_from(delivery, event, of_it)
+    query = query.where(it.seq > place, it.verdict == Verdict.VERIFIED.value)
+    for event_id, body, digest in connection.execute(query.execution_options(yield_per=1_000)):
+        if digest is None:
+            yield StoreFinding(
+                kind="event",
+                subject=event_id,
+                sentence="a delivery brought it first, and it is missing; restore a backup",
+            )
+        elif body is not None and body_digest(body) != bytes(digest):
+            yield StoreFinding(kind="event", subject=event_id, sentence=_OTHER_BODY)
+
+
+def _resolved_intents(connection: Connection, place: int) -> Iterator[StoreFinding]:
     of, it = intent.c, collection.c
     same = (
         (it.mode == of.mode)
@@ -279,6 +367,7 @@ def _resolved_intents(connection: Connection) -> Iterator[StoreFinding]:
         of.state == IntentState.SETTLED.value,
         exists().where(known),
         ~exists().where(known & same),
+        of.seq > place,
     )
     for intent_id, collection_id in connection.execute(query):
         yield StoreFinding(
@@ -289,10 +378,10 @@ def _resolved_intents(connection: Connection) -> Iterator[StoreFinding]:
         )
 
 
-def _receipts(connection: Connection) -> Iterator[StoreFinding]:
+def _receipts(connection: Connection, place: int) -> Iterator[StoreFinding]:
     it, of = receipt.c, collection.c
     query = select(it.receipt, it.collection_id).where(
-        ~exists().where((of.id == it.collection_id) & (of.mode == it.mode))
+        it.seq > place, ~exists().where((of.id == it.collection_id) & (of.mode == it.mode))
     )
     for said, collection_id in connection.execute(query):
         yield StoreFinding(

@@ -15,6 +15,7 @@ from kusanya.state.observation import Observation
 from kusanya.store.records import RebuildResult, StoreFinding
 from kusanya.store.tables.payload import mode_of, pack, unpack
 from kusanya.store.tables.schema import collection, observation, rollup
+from kusanya.store.tables.values import HOUR_US
 from kusanya.store.writer.batch import Transaction
 from kusanya.store.writer.projection import SELECTED, ProjectedRow, project_facts
 from kusanya.wire import Mode
@@ -39,10 +40,27 @@ def add_to(sums: Sums, row: ProjectedRow, sign: int = 1) -> None:
         total[index] += sign * number
 
 
-def kept_sums(connection: Connection) -> dict[tuple[Any, ...], list[int]]:
+def kept_sums(
+    connection: Connection, *where: ColumnElement[bool]
+) -> dict[tuple[Any, ...], list[int]]:
     """Return the rollups that count anything."""
-    rows = connection.execute(select(rollup))
+    rows = connection.execute(select(rollup).where(*where))
     return {tuple(row[:6]): list(row[6:]) for row in rows if any(row[6:])}
+
+
+def rows_summed(
+    connection: Connection, begin: int, older: Iterable[int]
+) -> dict[tuple[Any, ...], list[int]]:
+    """Return what the collections add up to that were created from `begin` on or in older hours."""
+    sums, it = empty_sums(), collection.c
+    created = [it.created_at >= begin]
+    created += [and_(it.created_at >= hour, it.created_at < hour + HOUR_US) for hour in older]
+    for within in created:
+        # By mode, as the index has them.
+        query = select(*SELECTED).where(it.mode.in_([mode.value for mode in Mode]), within)
+        for row in connection.execute(query):
+            add_to(sums, ProjectedRow._make(row))
+    return dict(sums)
 
 
 def orphans(connection: Connection) -> Sequence[str]:
@@ -70,6 +88,15 @@ def projections(connection: Connection) -> Iterator[Pair | StoreFinding]:
         # No BETWEEN: PostgreSQL does not read a collation inside one.
         of_facts, of_rows = and_(of >= first, of <= last), and_(it >= first, it <= last)
         yield from _folded(connection, of_facts, of_rows)
+
+
+def projections_of(connection: Connection, ids: Sequence[str]) -> Iterator[Pair | StoreFinding]:
+    """Yield the rows of these ids as `projections` does."""
+    for start in range(0, len(ids), _SLICE // 4):
+        some = ids[start : start + _SLICE // 4]
+        yield from _folded(
+            connection, observation.c.collection_id.in_(some), collection.c.id.in_(some)
+        )
 
 
 def _folded(
