@@ -1,6 +1,6 @@
 """Filters that people saved under a name, for everybody who works on the store.
 
-A saved view is an audit row, as an acknowledgement is: who saved or deleted which, and when. The
+A saved view is an audit row: who saved or deleted which, and when. The
 newest row of a name counts.
 """
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final, NoReturn
 
-from kusanya.alarms.acknowledgements import ACKNOWLEDGE
 from kusanya.client import Client
 from kusanya.client.requests import DEFAULT_PROFILE
 from kusanya.clock import Clock
@@ -184,17 +183,15 @@ class StoreActions:
     def acknowledge(self, alarm: str, note: Note, *, name: str, before: str = "") -> ActionResult:
         """Record that a person looks after an alarm; it stays on the screen, named with them.
 
-        What the note says stands in the audit. `before` looked after it until now: the answer says
-        so, and so does the audit.
+        The store audits it. `before` looked after it until now: the answer says so, and so does
+        the reason that is kept.
         """
-
-        def keep() -> ActionResult:
-            after = f" in place of {safe(before, 60)}" if before else ""
-            said = f"acknowledged{after}, by {safe(self._actor, 60)}: {safe(name, 120)}"
-            return ActionResult(said, ActionOutcome.ACKNOWLEDGED)
-
+        self._audit.refuse_unfit("acknowledge", alarm)
         taken = f"{note.words} (taken over from {before})" if before else note.words
-        return self._audit.run(ACKNOWLEDGE, alarm, taken, keep)
+        held = self._store.acknowledgements.record(alarm, actor=self._actor, reason=taken)
+        after = f" in place of {safe(before, 60)}" if before else ""
+        said = f"acknowledged{after}, by {safe(held.actor, 60)}: {safe(name, 120)}"
+        return ActionResult(said, ActionOutcome.ACKNOWLEDGED)
 
     def reveal_phone(self, collection_id: str, mode: Mode, *, name: str) -> RevealedPhone:
         """Return a whole phone number once the store has audited the reveal."""

@@ -1,7 +1,7 @@
 """Options that several commands share, declared once, and how they become values."""
 
 import re
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Annotated, Final
 
 import msgspec
@@ -12,6 +12,7 @@ from kusanya.domain.business_day import EAT
 from kusanya.errors import ConfigurationError
 from kusanya.privacy.secret_url import SecretUrl
 from kusanya.profiles import Profile, load
+from kusanya.text import safe
 from kusanya_console.output import USAGE, Refused
 
 _TIME_ALONE: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?")
@@ -107,6 +108,14 @@ def since_of(option: str, text: str, *, now: datetime) -> datetime:
         if hour < 24 and minute < 60 and (hour, minute) > (present.hour, present.minute):  # noqa: PLR2004
             return instant_of(option, f"yesterday {text.strip()}", now=now)
     return instant_of(option, text, now=now)
+
+
+def length_of(option: str, text: str) -> timedelta:
+    """Return the time that an option names as 36h or 8d; raises Refused for anything else."""
+    found = re.fullmatch(r"([1-9][0-9]{0,3})([hd])", text.strip())
+    if found is None:
+        raise Refused(f"{option} is a time as 36h or 8d, not {safe(text, 40)}", code=USAGE)
+    return int(found[1]) * (timedelta(hours=1) if found[2] == "h" else timedelta(days=1))
 
 
 def now(clock: str = "real") -> datetime:

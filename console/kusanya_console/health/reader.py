@@ -5,7 +5,6 @@ from typing import Final
 
 import msgspec
 
-from kusanya.alarms.acknowledgements import Acknowledgement
 from kusanya.alarms.alarm import Alarm, AlarmList
 from kusanya.alarms.anomalous_collections import AnomalyReport
 from kusanya.alarms.inputs import AlarmInputs
@@ -15,6 +14,7 @@ from kusanya.filters import Filter, Term
 from kusanya.health.causes import Causes, Lookback, TimeToFinal
 from kusanya.health.endpoints import EndpointHealth
 from kusanya.health.report import Health
+from kusanya.store.records import Acknowledgement
 from kusanya.text import safe
 from kusanya_console.commands import DELIVERIES, INTENTS, LIVE
 from kusanya_console.health.lines import HealthTarget
@@ -45,9 +45,9 @@ class HealthReading(msgspec.Struct, frozen=True, kw_only=True):
         """Return how endpoints and channels stand."""
         return self.inputs.health
 
-    def acknowledgement(self, alarm: str) -> Acknowledgement | None:
-        """Return who looks after an alarm, or None."""
-        return None if self.anomalies is None else self.anomalies.acknowledged.get(alarm)
+    def acknowledgement(self, *names: str) -> Acknowledgement | None:
+        """Return who looks after an alarm, or has muted it, by its names; or None."""
+        return None if self.anomalies is None else self.anomalies.held.of(*names)
 
     def alarm_id(self, key: str) -> str:
         """Return the id of the alarm with this key, or nothing where it is not raised."""

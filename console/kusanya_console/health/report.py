@@ -102,11 +102,12 @@ def _alarms(found: HealthReading, look: Look, width: int) -> list[HealthEntry]:
 def _alarm_lines(alarm: Alarm, found: HealthReading, look: Look, width: int) -> list[Line]:
     said = translate_filled(" ".join(filter(None, (alarm.text, _KEYS.get(alarm.code)))))
     lines = wrapped(said, width, role=alarm_role(alarm.severity))
-    held = found.acknowledgement(alarm.id)
+    held = found.acknowledgement(*alarm.names)
     if held is not None:
-        at = format_instant(held.at, look)
-        who = translate("looked after by {who} since {at}", who=safe(held.by, 40), at=at)
-        lines += wrapped(f"{who}: {safe(held.why, 200)}", width, indent=2, role=MUTED)
+        end = format_instant(held.until or held.at, look)
+        said = "muted by {who} until {at}" if held.until else "looked after by {who} since {at}"
+        who = translate(said, who=safe(held.actor, 40), at=end)
+        lines += wrapped(f"{who}: {safe(held.reason, 200)}", width, indent=2, role=MUTED)
     return lines
 
 

@@ -4,7 +4,7 @@ The report comes with the feed's snapshot; what costs more (a longer time, odd p
 acknowledged what) is read while this screen is in view, every few seconds at most.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
@@ -12,13 +12,12 @@ import msgspec
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
+from kusanya.alarms.alarm import Alarm, names_of
 from kusanya.alarms.anomalous_collections import AnomalyReport, AnomalyScanner
 from kusanya.alarms.rules import raised
 from kusanya.health.causes import Causes, Lookback, TimeToFinal, begins, causes, times_to_final
-from kusanya.store import Store
 from kusanya.store.records import Note
 from kusanya.text import safe
-from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import (
     ActionRequested,
@@ -61,15 +60,20 @@ class HealthFigures(msgspec.Struct, frozen=True):
 
 
 def load_figures(
-    store: Store, mode: Mode, scanner: AnomalyScanner, lookback: Lookback, now: datetime
+    context: AppContext,
+    scanner: AnomalyScanner,
+    lookback: Lookback,
+    alarms: Sequence[Alarm],
+    now: datetime,
 ) -> HealthFigures:
-    """Return a time's causes and usual times, and what is odd; raises StoreError."""
+    """Return a time's causes and usual times, what is odd and who looks after it."""
+    store, mode = context.store, context.mode
     return HealthFigures(
         now,
         lookback,
         causes(store, mode, lookback=lookback, now=now),
         times_to_final(store, mode, since=begins(lookback, now)),
-        scanner.scan(now=now),
+        scanner.scan(now=now, alarms=names_of(alarms)),
     )
 
 
@@ -130,9 +134,9 @@ class HealthScreen(ConsoleScreen):
             self.lookback,
             self.context.look.now,
         )
-        self.fetch(
-            "count", lambda: load_figures(context.store, context.mode, scanner, lookback, now)
-        )
+        found = self._reading()
+        alarms = () if found is None else found.alarms
+        self.fetch("count", lambda: load_figures(context, scanner, lookback, alarms, now))
 
     def show_fetched(self, what: str, value: Any) -> None:
         """Show what was counted; a time that was chosen meanwhile is counted next."""
@@ -285,14 +289,14 @@ class HealthScreen(ConsoleScreen):
         alarm, name = target.alarm, target.name
         found = self._reading()
         held = None if found is None else found.acknowledgement(alarm)
-        before = "" if held is None else held.by
+        before = "" if held is None else held.actor
         known = ""
         if held is not None:
             known = translate(
                 "{who} looks after it since {at}: {why}. Writing now takes it over.",
-                who=safe(held.by, 60),
+                who=safe(held.actor, 60),
                 at=format_instant(held.at, self.context.look),
-                why=safe(held.why, 200),
+                why=safe(held.reason, 200),
             )
 
         def keep(note: Note | None) -> None:

@@ -183,7 +183,7 @@ def anomalies(found: HealthReading, look: Look, width: int) -> list[HealthEntry]
 
 def _looked_through(report: AnomalyReport) -> str:
     """Return how many payments were looked through, and what of them is not listed."""
-    acknowledged = sum(name.startswith("odd:") for name in report.acknowledged)
+    acknowledged = sum(name.startswith("odd:") for name in report.held.by_name)
     looked = (
         translate("1 payment looked through")
         if report.looked_at == 1

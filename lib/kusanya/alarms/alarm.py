@@ -1,7 +1,7 @@
 """What an alarm is, and the parts that the rules share. Pure."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
@@ -78,7 +78,17 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
         """Return what an acknowledgement names, or nothing."""
         if self.onset is None:
             return ""
-        return ":".join(filter(None, (self.code, self.mode.value, self.subject))) + f":{self.onset}"
+        return f"{self.muted_as}:{self.onset}"
+
+    @property
+    def muted_as(self) -> str:
+        """Return what a mute names: this alarm in every outbreak."""
+        return ":".join(filter(None, (self.code, self.mode.value, self.subject)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return what an acknowledgement or a mute of it names."""
+        return tuple(filter(None, (self.id, self.muted_as)))
 
     @property
     def runbook(self) -> str:
@@ -104,6 +114,11 @@ def describe_alarm_id(alarm_id: str, *, here: Mode | None = None) -> str | None:
     mode = "" if rest[0] == here else rest[0]
     named = ", ".join(filter(None, (code.replace("_", " "), about, mode)))
     return safe(mask_text(named), 120)
+
+
+def names_of(alarms: Iterable[Alarm]) -> list[str]:
+    """Return what acknowledgements and mutes of these alarms name."""
+    return [name for alarm in alarms for name in alarm.names]
 
 
 def as_json(alarm: Alarm) -> dict[str, Any]:

@@ -1,12 +1,12 @@
 """Anomalies among the newest payments that nobody has acknowledged."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
 import msgspec
 
-from kusanya.alarms.acknowledgements import Acknowledgement, acknowledgements
+from kusanya.alarms.acknowledgements import Acknowledgements, acknowledgements
 from kusanya.alarms.open_anomalies import anomaly_id
 from kusanya.state.anomalies import Anomaly, AnomalyKind, anomalies
 from kusanya.store import Store
@@ -30,14 +30,13 @@ class AnomalousCollection(msgspec.Struct, frozen=True):
 
 
 class AnomalyReport(msgspec.Struct, frozen=True):
-    """The anomalies of the newest payments, and what has been acknowledged."""
+    """The anomalies of the newest payments, and what is looked after."""
 
     found: tuple[AnomalousCollection, ...]
     """Not acknowledged; the urgent first, then the newest."""
     looked_at: int
     """How many collections were looked through."""
-    acknowledged: Mapping[str, Acknowledgement]
-    """By the alarm's id."""
+    held: Acknowledgements
     more: bool = False
     """True when there are older payments, which were not looked at."""
 
@@ -61,25 +60,26 @@ class AnomalyScanner:
         self._mode = mode
         self._known: dict[str, tuple[int, bool, tuple[Anomaly, ...]]] = {}
 
-    def scan(self, *, now: datetime) -> AnomalyReport:
-        """Return the report as of now; raises StoreError."""
+    def scan(self, *, now: datetime, alarms: Iterable[str] = ()) -> AnomalyReport:
+        """Return the report as of now, with who looks after `alarms`; raises StoreError."""
         pages = [
             self._store.collections.page(self._mode, where=where, limit=_NEWEST)
             for where in (CollectionFilter(), CollectionFilter(unwell=True))
         ]
         rows = {row.id: row for page in pages for row in page.rows}
         self._known = {name: self._anomalies(row, now) for name, row in rows.items()}
-        acknowledged = acknowledgements(self._store)
-        every = (
+        every = [
             AnomalousCollection(rows[name], anomaly)
             for name, (_, _, found) in self._known.items()
             for anomaly in found
-        )
-        found = [one for one in every if one.id not in acknowledged]
+        ]
+        names = (*alarms, *(one.id for one in every))
+        held = acknowledgements(self._store, names, now=now)
+        found = [one for one in every if held.of(one.id) is None]
         found.sort(key=lambda one: one.row.key, reverse=True)
         found.sort(key=lambda one: not one.anomaly.urgent)
         more = any(page.more for page in pages)
-        return AnomalyReport(tuple(found), len(rows), acknowledged, more)
+        return AnomalyReport(tuple(found), len(rows), held, more)
 
     def _anomalies(
         self, row: CollectionRow, now: datetime

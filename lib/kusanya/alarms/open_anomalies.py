@@ -70,8 +70,8 @@ class OpenAnomalyReader:
         found = [one for _, anomalies in newest for one in anomalies if one.urgent or one.is_fee]
         if not found:
             return ()
-        acknowledged = acknowledgements(self._store)
-        return tuple(one for one in found if one.id not in acknowledged)
+        held = acknowledgements(self._store, [one.id for one in found], now=now)
+        return tuple(one for one in found if held.of(one.id) is None)
 
     def _candidates(self, since: datetime) -> list[CollectionRow]:
         where = CollectionFilter(unwell=True, created_from=since)

@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from kusanya.alarms import inputs
-from kusanya.alarms.acknowledgements import Acknowledgement, acknowledgements
-from kusanya.alarms.alarm import Alarm, describe_alarm_id
+from kusanya.alarms.acknowledgements import Acknowledgements, acknowledgements
+from kusanya.alarms.alarm import Alarm, describe_alarm_id, names_of
 from kusanya.alarms.rules import raised
 from kusanya.domain.business_day import format_instant
 from kusanya.handover.acts import ActRun, ShiftActs, load_acts
@@ -43,8 +43,8 @@ class Handover(msgspec.Struct, frozen=True, kw_only=True):
     subjects: dict[str, Subject]
     alarms: tuple[Alarm, ...]
     """What stands now, the most urgent first."""
-    looked_after: dict[str, Acknowledgement]
-    """Who looks after an alarm, by the alarm's id."""
+    looked_after: Acknowledgements
+    """Who looks after an alarm, or has muted it."""
     unknown: tuple[IntentRow, ...]
     """Creations whose outcome is unknown, the newest first."""
     open_prompts: int
@@ -96,7 +96,7 @@ def _load(store: Store, mode: Mode, *, since: datetime, now: datetime) -> Handov
         acts=acts,
         subjects=load_subjects(store, (run.subject for run in acts.runs)),
         alarms=alarms,
-        looked_after=acknowledgements(store) if alarms else {},
+        looked_after=acknowledgements(store, names_of(alarms), now=now),
         unknown=alarm_inputs.unknown,
         open_prompts=len(store.collections.still_open(mode, limit=1_000).rows),
     )
@@ -233,8 +233,8 @@ def _reference(found: Handover, run: ActRun) -> str | None:
 
 
 def _who(found: Handover, alarm: Alarm) -> str | None:
-    held = found.looked_after.get(alarm.id) if alarm.id else None
-    return None if held is None else held.by
+    held = found.looked_after.of(*alarm.names)
+    return None if held is None else held.actor
 
 
 def _ordered(counts: dict[str, int]) -> list[tuple[str, int]]:

@@ -18,6 +18,7 @@ from kusanya.store.maintenance.maintenance import Maintenance
 from kusanya.store.maintenance.opening import bring_up_to_date, prepare
 from kusanya.store.maintenance.retention import Retention
 from kusanya.store.maintenance.roles import Roles
+from kusanya.store.queries.acknowledgements import Acknowledgements
 from kusanya.store.queries.alarm_notices import AlarmNotices
 from kusanya.store.queries.backups import Backups
 from kusanya.store.queries.base import StorePart, StoreParts
@@ -61,6 +62,7 @@ class Store(StorePart):
         self.intents = Intents(opened)
         self.notes = Notes(opened)
         self.audit = Audit(opened)
+        self.acknowledgements = Acknowledgements(opened)
         self.breaks = Breaks(opened)
         self.receipts = Receipts(opened)
         self.rollups = Rollups(opened)

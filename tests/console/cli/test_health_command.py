@@ -1,15 +1,16 @@
 """`kusanya health`: what it prints, how it exits, and what it writes for Prometheus."""
 
 import json
+import re
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import yaml
+from tests.console.cli.deploying import Kusanya
 from tests.kit.payments import by_event, polled
 
-from kusanya.alarms.acknowledgements import ACKNOWLEDGE
 from kusanya.alarms.rules import RULES
 from kusanya.store import Store
 from kusanya_console.cli.command_line import main
@@ -68,10 +69,31 @@ def test_json_names_who_looks_after_an_alarm(
         _, said, _ = run(monkeypatch, capsys, "--store", path, "--json")
         [alarm] = json.loads(said)["alarms"]
         assert (alarm["code"], alarm["looked_after_by"]) == ("silent", None)
-        row = store.audit.add(actor="asha", act=ACKNOWLEDGE, subject=alarm["id"], detail="mine")
+        row = store.acknowledgements.record(alarm["id"], actor="asha", reason="mine")
         code, said, _ = run(monkeypatch, capsys, "--store", path, "--json")
     [alarm] = json.loads(said)["alarms"]
     assert (code, alarm["looked_after_by"]) == (1, row.actor)
+
+
+def test_a_muted_alarm_stands_and_says_until_when(
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    kusanya: Kusanya,
+) -> None:
+    dispute(path)
+    muted = kusanya("mute", "contradictions", "--for", "2h", "--why", "asked", "--store", str(path))
+    assert muted[0] == 0, muted
+    assert "contradictions:live: muted by" in muted[1]
+    code, said, _ = run(monkeypatch, capsys, "--store", path)
+    assert code == 1
+    assert re.search(r"#alarm-contradictions; muted by \S+ until ", said)
+    _, said, _ = run(monkeypatch, capsys, "--store", path, "--json")
+    [alarm] = json.loads(said)["alarms"]
+    assert alarm["muted_until"] > datetime.now(UTC).isoformat()
+    wrong = kusanya("mute", "nothing", "--for", "2h", "--why", "asked", "--store", str(path))
+    assert wrong[0] == 2
+    assert "no alarm is called nothing: they are" in wrong[2]
 
 
 def test_a_store_that_is_not_there_is_one_line_and_1(

@@ -54,6 +54,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "reconcile": ("--out", "FOLDER", "--period", "yesterday"),
     "gap": ("1",),
     "journals": ("--pack", "FOLDER", "--accounts", "FILE", "--format", "xero", "--out", "FOLDER"),
+    "mute": ("stuck", "--for", "2h", "--why", "seen"),
     "intents decide": ("int_1", "--why", "seen", "--nothing-created"),
     "keys create": ("test",),
     "keys revoke": ("key_1",),

@@ -12,7 +12,6 @@ import pytest
 from tests.kit.payments import by_event, polled
 from tests.kit.watched_shop import assert_no_phone
 
-from kusanya.alarms.acknowledgements import ACKNOWLEDGE
 from kusanya.alarms.alarm import Alarm
 from kusanya.alarms.inputs import AlarmReader
 from kusanya.alarms.rules import raised
@@ -138,7 +137,7 @@ def test_a_contradiction_stands_until_somebody_acknowledges_it_and_a_second_is_n
     assert second.key == first["contradictions"].key
     assert (second.stage, first["contradictions"].stage) == ("col_b", "col_a")
     for anomaly in shop.reader.read(now=NOON).anomalies:
-        shop.store.audit.add(actor="asha", act=ACKNOWLEDGE, subject=anomaly.id, detail="asked")
+        shop.store.acknowledgements.record(anomaly.id, actor="asha", reason="asked")
     assert not shop.alarms().keys() & {"contradictions", "fee_changes"}
 
 

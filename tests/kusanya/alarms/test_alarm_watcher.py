@@ -15,8 +15,9 @@ from tests.kit.sinks import http_sink, mail_sink
 from tests.kit.watched_shop import NOON, ROUND, WatchedShop
 
 from kusanya.alarms import inputs
-from kusanya.alarms.acknowledgements import ACKNOWLEDGE
+from kusanya.alarms.acknowledgements import acknowledgements
 from kusanya.alarms.alarm import as_json
+from kusanya.alarms.muting import mute
 from kusanya.alarms.notices.targets import targets
 from kusanya.alarms.rules import raised
 from kusanya.clock import ManualClock
@@ -218,7 +219,7 @@ def test_an_acknowledged_alarm_is_silent_and_its_next_outbreak_is_not(shop: Watc
     shop.run([watcher], MINUTE)
     read = inputs.load(shop.store, Mode.LIVE, now=shop.clock.now())
     [alarm] = raised(read, format_time=str)
-    shop.store.audit.add(actor="asha", act=ACKNOWLEDGE, subject=alarm.id, detail="mine")
+    shop.store.acknowledgements.record(alarm.id, actor="asha", reason="mine")
     shop.run([watcher], HOUR, every=MINUTE)
     assert shop.inbox.messages == []
     shop.delivered()
@@ -226,6 +227,68 @@ def test_an_acknowledged_alarm_is_silent_and_its_next_outbreak_is_not(shop: Watc
     shop.delivered(answer=400)
     shop.run([watcher], 10 * MINUTE)
     assert shop.inbox.codes == ["failing"]
+
+
+def test_a_muted_alarm_is_silent_in_every_outbreak_and_is_told_anew_at_the_end(
+    shop: WatchedShop,
+) -> None:
+    watcher = shop.watcher()
+    shop.delivered(answer=400)
+    shop.run([watcher], 5 * MINUTE)
+    assert shop.inbox.codes == ["failing"]
+    now = shop.clock.now()
+    mute(
+        shop.store, "failing:shop", Mode.LIVE, until=now + 2 * HOUR, reason="we deploy",
+        actor="asha", now=now,
+    )  # fmt: skip
+    for _ in range(3):
+        shop.run([watcher], 10 * MINUTE, every=MINUTE)
+        shop.delivered()
+        shop.run([watcher], 10 * MINUTE, every=MINUTE)
+        shop.delivered(answer=400)
+    shop.run([watcher], 30 * MINUTE, every=MINUTE)
+    assert shop.inbox.codes == ["failing", "+failing:shop"], "that it is over is told"
+    read = inputs.load(shop.store, Mode.LIVE, now=shop.clock.now())
+    [alarm] = raised(read, format_time=str)
+    held = acknowledgements(shop.store, alarm.names, now=shop.clock.now()).of(*alarm.names)
+    assert held is not None, "it stands for everybody to see, with who muted it"
+    shop.run([watcher], 45 * MINUTE, every=MINUTE)
+    assert shop.inbox.codes == ["failing", "+failing:shop", "failing"]
+
+
+def test_what_was_sent_before_a_mute_is_sent_again_when_it_ends_and_still_stands(
+    shop: WatchedShop,
+) -> None:
+    watcher = shop.watcher()
+    shop.delivered(answer=400)
+    shop.run([watcher], 5 * MINUTE)
+    now = shop.clock.now()
+    for length in (9 * HOUR, 2 * HOUR):  # the newest counts
+        mute(
+            shop.store, "failing:shop", Mode.LIVE, until=now + length, reason="we deploy",
+            actor="asha", now=now,
+        )  # fmt: skip
+    shop.run([watcher], 115 * MINUTE, every=MINUTE)
+    assert shop.inbox.codes == ["failing"]
+    shop.run([watcher], 15 * MINUTE, every=MINUTE)
+    assert shop.inbox.codes == ["failing", "failing"]
+
+
+@pytest.mark.parametrize(
+    ("key", "days", "why", "said"),
+    [
+        ("failing", 1, " ", "give the reason"),
+        ("failing", 8, "why", "7 days at most"),
+        ("failure:shop", 1, "why", "no alarm is called failure"),
+    ],
+)
+def test_a_mute_names_a_rule_has_a_reason_and_is_short(
+    shop: WatchedShop, key: str, days: int, why: str, said: str
+) -> None:
+    now = shop.clock.now()
+    with pytest.raises(ValueError, match=said):
+        mute(shop.store, key, Mode.LIVE, until=now + days * DAY, reason=why, actor="a", now=now)
+    assert shop.store.audit.page().rows == ()
 
 
 def test_an_address_that_takes_nothing_is_an_alarm_and_gets_the_message_later(

@@ -24,6 +24,7 @@ As = Callable[[str], str]
 _OPERATIONS = ("SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE")
 _MAY = {
     # table: what ask may beside reading; what act, and what decide may beside that.
+    "acknowledgement": ("", "I", "I"),
     "audit": ("", "I", "I"),
     "break_fact": ("", "", "I"),
     "claim": ("IUD", "IUD", "IUD"),
@@ -148,6 +149,7 @@ _ATTACKS = (
     "DELETE FROM intent_attempt",
     "UPDATE audit SET actor = 'x'",
     f"{_SIGN} ('a', 1, 'boss', 'x', '', 'done', 900)",
+    "INSERT INTO acknowledgement (seq, alarm, at, actor, reason) VALUES (9, 'x', 1, 'boss', 'x')",
     "UPDATE note SET text = 'x'",
     "DELETE FROM observation",
     "UPDATE observation SET payload = 'x'",
@@ -170,7 +172,15 @@ def test_facts_stay_where_somebody_was_granted_too_much(logins: As, postgres_url
     owner = engines(postgres_url)
     run_script(owner, "GRANT ALL ON ALL TABLES IN SCHEMA public TO as_decide")
     entry = engines(logins("decide"))
-    for table in ("observation", "intent_change", "note", "audit", "break_fact", "receipt"):
+    for table in (
+        "observation",
+        "intent_change",
+        "note",
+        "audit",
+        "acknowledgement",
+        "break_fact",
+        "receipt",
+    ):
         column = next(iter(metadata.tables[table].c)).name
         for change in (
             f"DELETE FROM {table}",  # noqa: S608 - our own tables

@@ -48,6 +48,7 @@ def work(store: Store, make: Any, first: int) -> None:
     store.record(make.rejected(first))
     store.notes.add(f"col_{first}", Note("seen"), author="asha", mode=Mode.TEST)
     store.audit.add(actor="asha", act="look")
+    store.acknowledgements.record("stuck:test", actor="asha", reason="mine")
     store.receipts.record(f"col_{first}", Mode.TEST, f"R{first}", source="m.csv", actor="asha")
     subject = BreakSubject(break_id=f"{first:016x}", leg="books", code="missing_in_ledger")
     store.breaks.record(subject, Mode.TEST, actor="asha", note="asked")

@@ -138,6 +138,7 @@ class Life:
     def _say(self, number: int) -> None:
         self.store.notes.add(f"col_{number}", Note(f"call {PHONE}"), author="asha", mode=Mode.TEST)
         self.store.audit.add(actor="asha", act="look", detail=f"asked by {PHONE}")
+        self.store.acknowledgements.record("stuck:x", actor="asha", reason=f"asked {PHONE}")
         subject = BreakSubject(
             break_id=f"{number:016x}", leg="books", code="timing", reference=f"INV-{PHONE}"
         )

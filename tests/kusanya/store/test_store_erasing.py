@@ -85,6 +85,7 @@ def fill(store: Store, make: Any) -> None:
     store.notes.add("col_1", Note("called Neema"), author="asha", mode=Mode.TEST)
     store.notes.add("col_30", Note("ask 0754 000 001"), author="asha", mode=Mode.TEST)
     store.audit.add(actor="asha", act="look", subject=reference, detail=f"phone {PHONE}")
+    store.acknowledgements.record(f"odd:x:{reference}", actor="asha", reason=f"asked {PHONE}")
     store.receipts.record("col_1", Mode.TEST, "SJ31HG4K2", source="m.csv", actor="asha")
     subject = BreakSubject(
         break_id="0123456789abcdef", leg="books", code="missing_in_ledger", reference=reference

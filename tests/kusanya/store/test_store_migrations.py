@@ -170,6 +170,35 @@ def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
     assert store.record(make.arrival(50)).seq == store.feed.head() - 1
 
 
+def test_who_looked_after_an_alarm_is_known_after_the_upgrade(url: str, open_store: Opener) -> None:
+    found = engines(url)
+    if found.path is not None:
+        create_file(found.path)
+    said = [
+        ("acknowledge", "silent:live:shop:never", "first", "done"),
+        ("acknowledge", "silent:live:shop:never", "second", "done"),
+        ("acknowledge", "stuck:live:x", "no", "failed: no"),
+        ("look", "stuck:live:x", "", "done"),
+    ]
+    with found.writer.begin() as connection:
+        migrations.upgrade(connection, to="0011")
+        for seq, (act, subject, detail, outcome) in enumerate(said, start=1):
+            connection.execute(
+                text(
+                    "INSERT INTO audit (seq, id, at, actor, act, subject, detail, outcome) VALUES "
+                    "(:seq, :id, 1, 'asha', :act, :subject, :detail, :outcome)"
+                ),
+                {"seq": seq, "id": f"a{seq}", "act": act, "subject": subject, "detail": detail,
+                 "outcome": outcome},
+            )  # fmt: skip
+        connection.execute(text("UPDATE feed_head SET seq = 4"))
+    found.dispose()
+    store = open_store(migrate=True)
+    [(alarm, held)] = store.acknowledgements.newest(one[1] for one in said).items()
+    assert (alarm, held.actor, held.reason, held.until) == (said[0][1], "asha", "second", None)
+    assert store.maintenance.check() == ()
+
+
 def test_every_revision_is_known_by_its_name_and_says_whether_it_only_adds() -> None:
     script = ScriptDirectory(str(Path(migrations.__file__).parent))
     found = list(script.walk_revisions())

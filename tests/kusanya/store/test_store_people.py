@@ -1,12 +1,14 @@
 """Notes and the audit of people's acts."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import pytest
 
 from kusanya.alarms.acknowledgements import acknowledgements
+from kusanya.clock import ManualClock
 from kusanya.errors import StoreError
 from kusanya.store import Store
 from kusanya.store.records import AuditFilter, ChangeKind, Note
@@ -78,22 +80,47 @@ def test_revealing_an_unknown_phone_is_audited_too(store: Store) -> None:
     assert store.audit.page().rows[0].outcome == "unknown collection"
 
 
-def test_the_newest_act_on_a_subject_is_found_under_thousands_of_later_ones(store: Store) -> None:
-    me = store.audit.actor
-    for why in ("first", "second"):
-        store.audit.add(actor=me, act="acknowledge", subject="silent:shop", detail=why)
-    store.audit.add(actor=me, act="acknowledge", subject="stuck:1", detail="mine")
-    store.audit.add(actor=me, act="acknowledge", subject="stuck:1", outcome="failed: no")
-    store.audit.add(actor=me, act="acknowledge")
+def test_who_looks_after_an_alarm_is_known_under_thousands_of_later_acts(
+    store: Store, clock: ManualClock
+) -> None:
+    me, keep = store.audit.actor, store.acknowledgements.record
+    keep("silent:live:shop:never", actor=me, reason="first")
+    second = keep("silent:live:shop:never", actor=me, reason="second")
+    end = clock.now() + timedelta(hours=2)
+    muted = keep("stuck:live:M-Pesa", actor=me, reason=" the network is at work ", until=end)
     writing = [
         partial(store.audit.add, actor=me, act="resend", subject=f"evt_{n}") for n in range(1_100)
     ]
     with ThreadPoolExecutor(32) as many:
         for added in [many.submit(act) for act in writing]:
             added.result()
-    newest = store.audit.newest_done("acknowledge")
-    assert {subject: row.detail for subject, row in newest.items()} == {
-        "silent:shop": "second",
-        "stuck:1": "mine",
-    }
-    assert acknowledgements(store).keys() == newest.keys()
+    names = (second.alarm, muted.alarm, "silent:live")
+    assert store.acknowledgements.newest(names) == {second.alarm: second, muted.alarm: muted}
+    assert store.acknowledgements.newest(names[2:]) == {}
+    assert (muted.reason, muted.until, muted.actor) == ("the network is at work", end, me)
+    held = acknowledgements(store, names, now=end - timedelta(seconds=1))
+    assert held.of("silent:live:shop:later") is None
+    assert held.of("stuck:live:M-Pesa:2026-03-14T09", "stuck:live:M-Pesa") == muted
+    assert acknowledgements(store, names, now=end).by_name == {second.alarm: second}, (
+        "it ends by itself"
+    )
+
+
+def test_an_acknowledgement_is_an_act_and_a_mute_has_a_reason_and_an_end(
+    store: Store, clock: ManualClock
+) -> None:
+    me, keep = store.audit.actor, store.acknowledgements.record
+    end = clock.now() + timedelta(hours=2)
+    with pytest.raises(ValueError, match="give the reason"):
+        keep("stuck:live", actor=me, reason=" ", until=end)
+    with pytest.raises(ValueError, match="in the future"):
+        keep("stuck:live", actor=me, reason="why", until=clock.now())
+    assert store.audit.page().rows == ()
+    keep("stuck:live", actor="asha", reason="why", until=end)
+    keep("stuck:live:never", actor=me, reason="")
+    last, first = store.audit.page().rows
+    assert (first.act, first.actor, first.subject, first.outcome) == (
+        "mute", me, "stuck:live", "done"
+    )  # fmt: skip
+    assert first.detail.endswith(": why (as asha)")
+    assert (last.act, last.subject) == ("acknowledge", "stuck:live:never")

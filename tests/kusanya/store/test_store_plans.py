@@ -92,7 +92,7 @@ CALLS: dict[str, Callable[[Store, Any], object]] = {
     "unknown intents": lambda s, _: s.intents.page(states=(IntentState.UNKNOWN,)),
     "intent by key": lambda s, _: s.intents.by_key(TEST, "shop", "key"),
     "audit": lambda s, _: s.audit.page(older_than=Key(5, "audit_1")),
-    "acknowledgements": lambda s, _: s.audit.newest_done("acknowledge"),
+    "acknowledgements": lambda s, _: s.acknowledgements.newest(["stuck:test", "x"]),
     "breaks": lambda s, _: s.breaks.page(TEST, older_than=Key(5, "")),
     "a break": lambda s, _: s.breaks.of("0123456789abcdef", TEST),
     "all breaks": lambda s, _: s.breaks.histories(TEST, as_of=5),

@@ -1,7 +1,6 @@
 """`kusanya store backup` and what the store remembers of it: how old the newest one may become."""
 
 import re
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -15,6 +14,7 @@ from kusanya_console.cli.options import (
     ProfileName,
     StoreUrl,
     instant_of,
+    length_of,
     now,
     profile_of,
 )
@@ -187,7 +187,7 @@ def expect_backups(
 
     if (within is None) is not any_age:
         raise Refused("say either --within 36h or --any-age", code=USAGE)
-    age = None if within is None else _age(within)
+    age = None if within is None else length_of("--within", within)
     chosen = profile_of(profile, store)
     with Store.open(chosen.store, create=False, clock=parse_clock(clock)) as opened:
         opened.backups.expect(age, actor=opened.audit.actor)
@@ -197,10 +197,3 @@ def expect_backups(
         return
     said = "raises no alarm for their age" if within is None else f"wants one every {within}"
     say(f"{safe(str(chosen.store))} {said}")
-
-
-def _age(said: str) -> timedelta:
-    found = re.fullmatch(r"([1-9][0-9]{0,3})([hd])", said.strip())
-    if found is None:
-        raise Refused(f"--within is a time as 36h or 8d, not {safe(said, 40)}", code=USAGE)
-    return int(found[1]) * (timedelta(hours=1) if found[2] == "h" else timedelta(days=1))

@@ -97,8 +97,8 @@ def acknowledge(talk: Conversation, rest: str) -> Iterator[str]:
     item = talk.item(word)
     if not isinstance(item, Alarm) or not item.id or not why.strip():
         raise Unanswerable("say alarms, then: acknowledge N what you do about it")
-    held = acknowledgements(talk.context.store).get(item.id)
-    before = "" if held is None else held.by
+    held = acknowledgements(talk.context.store, item.names, now=talk.now).of(*item.names)
+    before = "" if held is None else held.actor
     what = safe(translate_filled(item.name), 120)
     if before:
         what += translate(", in place of {who}", who=safe(before, 60))

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final
 
 from kusanya.alarms.acknowledgements import acknowledgements
-from kusanya.alarms.alarm import Alarm
+from kusanya.alarms.alarm import Alarm, names_of
 from kusanya.alarms.rules import raised
 from kusanya.clock import Clock
 from kusanya.domain.business_day import format_instant
@@ -90,9 +90,10 @@ class Announcer:
         new = [alarm for place, alarm in standing.items() if place not in self._alarms]
         if new:
             # Who looks after an alarm is read only when there is one to say.
-            held = acknowledgements(self._store)
+            now = self._clock.now()
+            held = acknowledgements(self._store, names_of(new), now=now)
             for alarm in new:
-                yield from lines.alarm_lines(alarm, held.get(alarm.id))
+                yield from lines.alarm_lines(alarm, held.of(*alarm.names), now=now)
         keys = {key for key, _ in standing}
         for (key, _), alarm in self._alarms.items():
             if key not in keys:

@@ -8,12 +8,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from kusanya.alarms.acknowledgements import Acknowledgement
 from kusanya.alarms.alarm import Alarm
 from kusanya.domain.business_day import format_instant
 from kusanya.domain.channels import channel_label
 from kusanya.privacy import mask_phone
-from kusanya.store.records import CollectionRow, IntentRow, MissingEventRow, Verdict
+from kusanya.store.records import (
+    Acknowledgement,
+    CollectionRow,
+    IntentRow,
+    MissingEventRow,
+    Verdict,
+)
 from kusanya.text import safe
 from kusanya.wire import Status
 from kusanya_console.deliveries.filtering import DeliveryRecord
@@ -77,15 +82,22 @@ def delivery_line(row: DeliveryRecord, *, now: datetime) -> str:
     return f"{name}, {kind} {verdict}{reason}, {at_endpoint}, {attempt}, {answered}, {at}"
 
 
-def alarm_lines(alarm: Alarm, held: Acknowledgement | None) -> Iterator[str]:
+def alarm_lines(alarm: Alarm, held: Acknowledgement | None, *, now: datetime) -> Iterator[str]:
     """Yield an alarm: how much it presses and what it says, then what to do."""
     alarmed = translate("alarm, {severity}", severity=translate(alarm.severity.value))
     yield f"{alarmed}: {translate_filled(safe(alarm.sentence, 400))}"
     if alarm.next_step:
         yield f"  {translate_filled(safe(alarm.next_step, 400))}"
     if held is not None:
-        who = translate("looked after by {who}", who=safe(held.by, 60))
-        yield f"  {who}: {format_text(held.why, 200)}"
+        yield f"  {held_by(held, now=now)}: {format_text(held.reason, 200)}"
+
+
+def held_by(held: Acknowledgement, *, now: datetime) -> str:
+    """Return who looks after an alarm, or until when somebody has muted it."""
+    who = safe(held.actor, 60)
+    if held.until is None:
+        return translate("looked after by {who}", who=who)
+    return translate("muted by {who} until {at}", who=who, at=format_instant(held.until, now=now))
 
 
 def status_lines(snapshot: Snapshot, *, now: datetime) -> Iterator[str]:

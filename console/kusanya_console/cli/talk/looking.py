@@ -5,7 +5,7 @@ from typing import Any, Final, TypeVar
 
 from kusanya import lookup
 from kusanya.alarms.acknowledgements import acknowledgements
-from kusanya.alarms.alarm import Alarm
+from kusanya.alarms.alarm import Alarm, names_of
 from kusanya.domain.business_day import day_start
 from kusanya.filters import parse
 from kusanya.store.records import (
@@ -39,10 +39,10 @@ def alarms(talk: Conversation, _rest: str) -> Iterator[str]:
     """Yield every alarm that stands, numbered."""
     yield from talk.tick()
     found = talk.announcer.standing()
-    held = acknowledgements(talk.context.store)
+    held = acknowledgements(talk.context.store, names_of(found), now=talk.now)
     talk.items, talk.more = found, None
     for number, alarm in enumerate(found, start=1):
-        first, *others = lines.alarm_lines(alarm, held.get(alarm.id))
+        first, *others = lines.alarm_lines(alarm, held.of(*alarm.names), now=talk.now)
         yield f"{number}. {first}"
         yield from others
         yield f"  {translate('read {place}', place=alarm.runbook)}"
@@ -107,7 +107,8 @@ def show(talk: Conversation, rest: str) -> Iterator[str]:
     """Yield all that is known of one thing."""
     item, now = talk.item(rest), talk.now
     if isinstance(item, Alarm):
-        yield from lines.alarm_lines(item, acknowledgements(talk.context.store).get(item.id))
+        held = acknowledgements(talk.context.store, item.names, now=now)
+        yield from lines.alarm_lines(item, held.of(*item.names), now=now)
         return
     if isinstance(item, DeliveryRow | MissingEventRow):
         yield lines.delivery_line(item, now=now)

@@ -6,7 +6,7 @@
   then at most every half an hour.
 - A warning waits until five minutes have passed since the last message; urgent ones do not, and
   take the waiting warnings with them.
-- An acknowledged alarm is silent.
+- An acknowledged alarm is silent. So is a muted one, until the mute ends: then it is sent as new.
 - What was sent and is gone for five minutes has recovered, which is sent too. What comes and goes
   within that time is one outbreak.
 """
@@ -47,17 +47,19 @@ def observe(
 ) -> NoticeBook:
     """Return the book after a reading: what was raised, what is not any more.
 
-    `acknowledged` are the ids of alarms that somebody looks after.
+    `acknowledged` are the names of alarms that somebody looks after, or that are muted.
     """
     known = {notice.key: notice for notice in book.notices}
-    raised = {alarm.key: alarm for alarm in alarms if alarm.id not in acknowledged or not alarm.id}
-    standing = {alarm.key for alarm in alarms}
+    standing = {alarm.key: alarm for alarm in alarms}
+    raised = {key: one for key, one in standing.items() if not _is_silent(one, acknowledged)}
     notices = [_gone(one, now) for one in book.notices if one.key not in standing]
     # What is looked after neither begins nor recovers, but is known to stand.
     notices += [
-        msgspec.structs.replace(known[key], gone_at=None)
-        for key in standing - raised.keys()
-        if key in known
+        msgspec.structs.replace(
+            known[key], gone_at=None, is_new=known[key].is_new or one.muted_as in acknowledged
+        )
+        for key, one in standing.items()
+        if key in known and key not in raised
     ]
     notices += [_seen(known.get(key), alarm, now) for key, alarm in raised.items()]
     kept = [one for one in notices if one.sent_at is not None or one.gone_at is None]
@@ -73,7 +75,7 @@ def due(
     ripe = [
         alarm
         for alarm in alarms
-        if (alarm.id not in acknowledged or not alarm.id)
+        if not _is_silent(alarm, acknowledged)
         and (notice := notices.get(alarm.key)) is not None
         and _is_ripe(notice, now)
     ]
@@ -100,6 +102,10 @@ def after_sending(book: NoticeBook, sent: Due, *, now: datetime) -> NoticeBook:
             if one.key not in over
         ),
     )
+
+
+def _is_silent(alarm: Alarm, acknowledged: AbstractSet[str]) -> bool:
+    return not acknowledged.isdisjoint(alarm.names)
 
 
 def _seen(known: AlarmNotice | None, alarm: Alarm, now: datetime) -> AlarmNotice:

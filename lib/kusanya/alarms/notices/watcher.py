@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 
 from kusanya.alarms.acknowledgements import acknowledgements
-from kusanya.alarms.alarm import Alarm, AlarmList, Severity, runbook_of
+from kusanya.alarms.alarm import Alarm, AlarmList, Severity, names_of, runbook_of
 from kusanya.alarms.inputs import AlarmInputs, AlarmReader
 from kusanya.alarms.notices.messages import AlarmMessage, compose, joined
 from kusanya.alarms.notices.notices import DEBOUNCE, after_sending, due, observe
@@ -126,7 +126,8 @@ class AlarmWatcher:
         alarms = raised(inputs, format_time=lambda at: format_instant(at, now=now))
         if self._on_reading is not None:
             self._on_reading(inputs, alarms)
-        acknowledged = acknowledgements(self._store).keys() if alarms else frozenset[str]()
+        held = acknowledgements(self._store, names_of(alarms), now=now)
+        acknowledged = held.by_name.keys()
         known = self._store.alarm_notices.load(self._mode)
         book = observe(known, alarms, acknowledged=acknowledged, now=now)
         book = self._with_due(_without_strangers(book, self._targets), alarms, acknowledged, now)

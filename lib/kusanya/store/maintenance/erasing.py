@@ -29,6 +29,7 @@ from kusanya.store.records.erased_names import ERASED, Erasure, any_in, is_stand
 from kusanya.store.records.intent_rules import OVER
 from kusanya.store.tables.payload import pack, pack_headers, unpack
 from kusanya.store.tables.schema import (
+    acknowledgement,
     audit,
     break_fact,
     collection,
@@ -54,6 +55,7 @@ _NAMES: Final = {
     "reference",
     "idempotency_key",
     "subject",
+    "alarm",
     "collection_id",
     "receipt",
     "receipt_key",
@@ -68,7 +70,7 @@ _PERSONAL: Final = frozenset(
 """Fields of a collection that are taken away whole; of a phone the digits are."""
 _KEPT: Final = frozenset(Collection.__struct_fields__) - _PERSONAL
 _OPEN: Final = tuple(state.value for state in IntentState if state not in OVER)
-_TEXTS: Final = (intent_change, audit, break_fact, receipt)
+_TEXTS: Final = (intent_change, audit, acknowledgement, break_fact, receipt)
 
 
 class Erasing(StorePart):

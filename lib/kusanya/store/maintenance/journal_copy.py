@@ -32,6 +32,7 @@ from kusanya.store.tables.engine import Engines, engines, only_store_errors
 from kusanya.store.tables.inserting import insert_into
 from kusanya.store.tables.payload import source_of, unpack
 from kusanya.store.tables.schema import (
+    acknowledgement,
     audit,
     break_fact,
     delivery,
@@ -205,6 +206,8 @@ class JournalCopy:
         for table, rows in found.items():
             self._dated = max([self._dated, *(_cells(table, rows, _DATES[table].name))])
             _insert(writing, table, rows)
+        places = (acknowledgement.c.seq > self._seq, acknowledgement.c.seq <= upto)
+        _insert(writing, acknowledgement, self._rows(source, acknowledgement, *places))
         writing.connection.execute(
             update(feed_head).values(removed=feed_head.c.removed + upto - self._seq - facts)
         )

@@ -20,6 +20,7 @@ from kusanya.domain.collection_columns import COLUMNS
 from kusanya.privacy import PhoneError, normalise_phone, redact
 from kusanya.store.tables.payload import pack, pack_headers, unpack
 from kusanya.store.tables.schema import (
+    acknowledgement,
     audit,
     break_fact,
     delivery,
@@ -52,6 +53,7 @@ class Masks:
             (intent.name, "body"): lambda _: b"",
             (note.name, "text"): self.free_text,
             (audit.name, "detail"): self.free_text,
+            (acknowledgement.name, "reason"): self.free_text,
             (break_fact.name, "note"): self.free_text,
         }
 

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, LargeBinary, Table, text
 from kusanya.domain.roles import Role
 from kusanya.store.queries.base import StorePart
 from kusanya.store.tables.schema import (
+    acknowledgement,
     audit,
     break_fact,
     claim,
@@ -75,12 +76,14 @@ GRANTS: Final = (
     Grant(Role.ACT, "INSERT", intent.name),
     Grant(Role.ACT, f"INSERT, UPDATE {_ENDING}", intent_attempt.name),
     Grant(Role.ACT, "INSERT", audit.name),
+    Grant(Role.ACT, "INSERT", acknowledgement.name),
     Grant(Role.DECIDE, "INSERT", note.name),
     Grant(Role.DECIDE, "INSERT", break_fact.name),
     Grant(Role.DECIDE, "INSERT", receipt.name),
 )
 """What each role may do beyond the one before it. `admin` may all."""
-_FACTS: Final = (observation, intent_change, note, audit, break_fact, receipt)
+_SIGNED: Final = (audit, acknowledgement, break_fact, receipt)
+_FACTS: Final = (observation, intent_change, note, *_SIGNED)
 _OF_PROGRAMS: Final = ("poller ", "clock offset ", "alarm lease ", "alarm notices ", "deployed ")
 _OF_ACTS: Final = ("backup",)
 """What the names of rows in `store_meta` begin with that a program, or who acts, keeps there."""
@@ -246,7 +249,7 @@ def _protection() -> Iterator[str]:
         yield from _trigger("refuse", table, "BEFORE UPDATE OR DELETE OR TRUNCATE", "STATEMENT")
     yield from _trigger("refuse", delivery, "BEFORE UPDATE OR DELETE", "ROW")
     yield from _trigger("keep", store_meta, "BEFORE INSERT OR UPDATE OR DELETE", "ROW")
-    for table in (audit, break_fact, receipt):
+    for table in _SIGNED:
         yield from _trigger("sign", table, "BEFORE INSERT", "ROW")
 
 

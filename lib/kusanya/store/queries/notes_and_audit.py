@@ -152,15 +152,6 @@ class Audit(StorePart):
         with self._reading("count the audit") as connection:
             return {row[0]: row[1] for row in connection.execute(query.group_by(audit.c.actor))}
 
-    def newest_done(self, act: str) -> dict[str, AuditRow]:
-        """Return of each subject the newest act of this kind that was done, by the subject."""
-        of_act = (audit.c.act == act, audit.c.subject.is_not(None), audit.c.outcome == "done")
-        newest = select(func.max(audit.c.seq)).where(*of_act).group_by(audit.c.subject)
-        query = select(*_AUDIT).where(audit.c.seq.in_(newest))
-        with self._reading("read the audit") as connection:
-            rows = [_to_audit(row) for row in connection.execute(query)]
-        return {row.subject: row for row in rows if row.subject is not None}
-
     def by_id(self, ids: Sequence[str]) -> dict[str, AuditRow]:
         """Return the audit rows among `ids`, by id."""
         query = select(*_AUDIT).where(audit.c.id.in_([clean(one) for one in ids]))

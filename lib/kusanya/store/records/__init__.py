@@ -23,7 +23,13 @@ from kusanya.store.records.missing_events import (
     MissingEventStatus,
     missing_event,
 )
-from kusanya.store.records.notes_and_audit import AuditFilter, AuditRow, Note, NoteRow
+from kusanya.store.records.notes_and_audit import (
+    Acknowledgement,
+    AuditFilter,
+    AuditRow,
+    Note,
+    NoteRow,
+)
 from kusanya.store.records.paging import Key, Page, Record
 from kusanya.store.records.restores import (
     Backup,
@@ -67,6 +73,7 @@ __all__ = [
     "AMOUNT_COUNTED_MAX",
     "MISSING_ID",
     "OPEN_FIRST",
+    "Acknowledgement",
     "AlarmNotice",
     "Arrival",
     "AttemptRow",

@@ -1,4 +1,4 @@
-"""What people left behind: notes on a subject, and the audit of their acts."""
+"""What people left behind: notes on a subject, the audit of their acts, who looks after what."""
 
 from datetime import datetime
 from typing import Final
@@ -65,6 +65,18 @@ class AuditRow(msgspec.Struct, frozen=True, kw_only=True):
     def is_done(self) -> bool:
         """Return whether the act neither failed nor was refused."""
         return not self.outcome.startswith(NOT_DONE)
+
+
+class Acknowledgement(msgspec.Struct, frozen=True, kw_only=True):
+    """Who looks after an alarm, or has muted it, and what they said."""
+
+    alarm: str
+    """The id of one outbreak; of what is muted its name in every outbreak."""
+    at: datetime
+    actor: str
+    until: datetime | None = None
+    """When a mute ends; None where somebody looks after the alarm, for as long as it stands."""
+    reason: str
 
 
 class AuditFilter(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,8 +34,23 @@ audit: Final = Table(
     Column("detail", Text, nullable=False),
     Column("outcome", Text, nullable=False),
     UniqueConstraint("id"),
-    # audit.newest_done: the one of hundreds of thousands of acts that somebody acknowledged by.
-    Index(None, "act", "subject", "seq"),
+)
+
+
+acknowledgement: Final = Table(
+    "acknowledgement",
+    metadata,
+    # The place of its audit row, which tells the feed of it.
+    seq(),
+    # The id of one outbreak; of what is muted its name in every outbreak.
+    Column("alarm", ID, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("actor", Text, nullable=False),
+    # When a mute ends; missing where somebody looks after the alarm.
+    Column("until", BigInteger),
+    Column("reason", Text, nullable=False),
+    # acknowledgements.newest.
+    Index(None, "alarm", "seq"),
 )
 
 
