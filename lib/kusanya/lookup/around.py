@@ -10,6 +10,7 @@ import msgspec
 
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentRow
+from kusanya.store.records.erased_names import is_stand_in
 from kusanya.wire import Mode, Status
 
 ALSO_WITHIN: Final = timedelta(hours=24)
@@ -36,9 +37,13 @@ def around(
 
     Raises StoreError when the store cannot be read.
     """
-    same_phone = store.collections.by_phone(mode, phone, since=now - ALSO_WITHIN)
+    # Where it is hidden one in a thousand customers is shown the same.
+    is_hidden = is_stand_in(phone) and store.hides_phones
+    same_phone = (
+        () if is_hidden else store.collections.by_phone(mode, phone, since=now - ALSO_WITHIN)
+    )
     same_reference = store.collections.by_reference(mode, reference)
-    on_phone = store.intents.still_open(mode, phone=phone)
+    on_phone = () if is_hidden else store.intents.still_open(mode, phone=phone)
     under = store.intents.still_open(mode, reference=reference)
     creations = {intent.id: intent for intent in (*on_phone, *under) if intent.id != but}
     others = tuple(row for row in same_reference if row.id != but)

@@ -37,6 +37,7 @@ from kusanya.store.queries.restores import Restores
 from kusanya.store.queries.rollups import Rollups
 from kusanya.store.records import Arrival, DeliveryCommit, Verdict
 from kusanya.store.tables.engine import engines, only_store_errors
+from kusanya.store.tables.sessions import are_masked
 from kusanya.store.writer.journal import BatchSettings, Journal
 from kusanya.store.writer.rejected import RejectedLimits
 
@@ -145,6 +146,12 @@ class Store(StorePart):
     def url_shown(self) -> str:
         """Return the store's address for people, without a password."""
         return self._engines.shown
+
+    @property
+    def hides_phones(self) -> bool:
+        """Return whether this login sees the ends of phones alone. Raises StoreError."""
+        with self._reading("read who is logged in") as connection:
+            return are_masked(connection)
 
     @property
     def free_bytes(self) -> int | None:

@@ -40,6 +40,12 @@ _BOUND: Final = 50
 _OPEN_LOOKED_AT: Final = 1_000
 _NEAR_LOOKED_AT: Final = 500
 """So many payments about a named time are put in order by how near to it they are."""
+_SHOWN_DIGITS: Final = 3
+"""So many of a phone are shown to who is shown no phone."""
+_HIDDEN: Final = (
+    "phones are hidden from this login, so nothing is known of one: look for the reference or the "
+    "receipt, or with a login of kusanya_ask"
+)
 _M = TypeVar("_M", Match, CreationMatch)
 
 
@@ -84,6 +90,8 @@ def find(
             return found
         other = Mode.TEST if mode is Mode.LIVE else Mode.LIVE
         elsewhere = _found(store, msgspec.structs.replace(question, mode=other))
+        if sum(map(str.isdigit, asked)) > _SHOWN_DIGITS and store.hides_phones:
+            return msgspec.structs.replace(found, trouble=_HIDDEN, is_message=True)
         return msgspec.structs.replace(found, elsewhere=elsewhere.count)
 
 

@@ -13,7 +13,6 @@ from kusanya.errors import StoreDamaged, StoreUnavailable
 from kusanya.store.maintenance.backing_up import copy_to
 from kusanya.store.maintenance.journal_copy import JournalCopy, copy_as_of
 from kusanya.store.maintenance.retention import deliveries_since
-from kusanya.store.maintenance.roles import are_masked
 from kusanya.store.queries.backups import record
 from kusanya.store.queries.base import StorePart, StoreParts
 from kusanya.store.queries.notes_and_audit import operating_system_user
@@ -42,6 +41,7 @@ from kusanya.store.tables.schema import (
     receipt,
     rollup,
 )
+from kusanya.store.tables.sessions import are_masked
 from kusanya.store.tables.values import hour_of, to_us
 from kusanya.store.writer.refold import (
     Pair,

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 import msgspec
-from sqlalchemy import Connection, LargeBinary, Table, text
+from sqlalchemy import LargeBinary, Table, text
 
 from kusanya.domain.roles import Role
 from kusanya.store.queries.base import StorePart
@@ -36,9 +36,7 @@ from kusanya.store.tables.schema import (
     rollup,
     store_meta,
 )
-
-LOOK_SCHEMA: Final = "kusanya_look"
-"""The schema of the masked views; it has to be first in the search path of who only looks."""
+from kusanya.store.tables.sessions import LOOK_SCHEMA
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -190,14 +188,6 @@ class Roles(StorePart):
             found = {row[0] for row in connection.execute(_MEMBER_OF, {"name": name})}
         mine = [role for role in Role if f"kusanya_{role.value}" in found]
         return mine[-1] if mine else None
-
-
-def are_masked(connection: Connection) -> bool:
-    """Return whether this login reads the masked views."""
-    if connection.dialect.name != "postgresql":
-        return False
-    schema: str | None = connection.execute(text("SELECT current_schema()")).scalar_one()
-    return schema == LOOK_SCHEMA
 
 
 def roles_sql() -> str:

@@ -18,6 +18,17 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, Engine, event, text
 
+LOOK_SCHEMA: Final = "kusanya_look"
+"""The schema of the masked views; it has to be first in the search path of who only looks."""
+
+
+def are_masked(connection: Connection) -> bool:
+    """Return whether this login reads the masked views."""
+    if connection.dialect.name != "postgresql":
+        return False
+    schema: str | None = connection.execute(text("SELECT current_schema()")).scalar_one()
+    return schema == LOOK_SCHEMA
+
 
 class SessionLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How long a session may wait, and how long it may keep others waiting."""

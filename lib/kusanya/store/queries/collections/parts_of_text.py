@@ -16,6 +16,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     column,
+    func,
     select,
     table,
     text,
@@ -26,6 +27,7 @@ from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.planner_hints import unindexed
 from kusanya.store.records import CollectionRow
 from kusanya.store.tables.schema import collection, feed_head, observation
+from kusanya.store.tables.sessions import are_masked
 from kusanya.store.tables.values import clean
 from kusanya.store.writer.projection import SHOWN, to_row
 from kusanya.wire import Mode
@@ -91,20 +93,30 @@ class TextPartSearch(StorePart):
         wanted = clean(fragment, NAME_MAX).casefold()
         if len(wanted) < PIECE:
             raise ValueError(f"a part of a {index.said.name} has at least {PIECE} characters")
-        found: dict[str, CollectionRow] = {}
-        with (
-            self._reading(f"search {index.said.name}s") as connection,
-            closing(_places(connection, index, wanted)) as places,
-        ):
-            for seqs in places:
-                ids = _matching(connection, index, mode, wanted, seqs)
-                asked = {"ids": ids, "of_mode": mode.value}
-                rows = {row[0]: row for row in connection.execute(BY_ID, asked)} if ids else {}
-                for id_ in ids:
-                    found.setdefault(id_, to_row(rows[id_]))
-                if len(found) >= limit:
-                    break
-        return tuple(found.values())[:limit]
+        with self._reading(f"search {index.said.name}s") as connection:
+            if are_masked(connection):
+                return _masked_containing(connection, index, mode, wanted, limit)
+            found: dict[str, CollectionRow] = {}
+            with closing(_places(connection, index, wanted)) as places:
+                for seqs in places:
+                    ids = _matching(connection, index, mode, wanted, seqs)
+                    asked = {"ids": ids, "of_mode": mode.value}
+                    rows = {row[0]: row for row in connection.execute(BY_ID, asked)} if ids else {}
+                    for id_ in ids:
+                        found.setdefault(id_, to_row(rows[id_]))
+                    if len(found) >= limit:
+                        break
+            return tuple(found.values())[:limit]
+
+
+def _masked_containing(
+    connection: Connection, index: PieceIndex, mode: Mode, wanted: str, limit: int
+) -> tuple[CollectionRow, ...]:
+    """Look through all texts as they are shown: pieces of what is hidden would tell it."""
+    it, said = collection.c, func.lower(index.said)
+    query = select(*SHOWN).where(it.mode == mode.value, said.contains(wanted, autoescape=True))
+    rows = connection.execute(query.order_by(it.seq.desc()).limit(limit))
+    return tuple(map(to_row, rows))
 
 
 def _matching(
