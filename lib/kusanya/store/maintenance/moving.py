@@ -35,10 +35,12 @@ from kusanya.store.maintenance.maintenance import JOURNAL
 from kusanya.store.maintenance.opening import prepare
 from kusanya.store.queries.collections.indexing import index_all
 from kusanya.store.records import MoveResult
+from kusanya.store.tables.delivery_months import begin_with
 from kusanya.store.tables.engine import Engines, engines, only_store_errors
 from kusanya.store.tables.schema import feed_head, metadata, metadata_entry, store_meta
 from kusanya.store.tables.sessions import is_behind_a_pooler
 from kusanya.store.tables.sqlite_file import SqliteFile
+from kusanya.store.tables.values import from_us
 from kusanya.store.writer.batch import Transaction
 from kusanya.store.writer.statements import statements
 
@@ -139,7 +141,10 @@ class _Move:
         """Make the tables in an empty database, or find those of a move that was cut short."""
         with self._writing() as connection:
             if migrations.version(connection) is None:
-                migrations.upgrade(connection)
+                migrations.upgrade(connection, now=self._clock.now())
+                if (oldest := self._one("SELECT min(arrived_at) FROM delivery")) is not None:
+                    # So that letting go of old months drops tables, from the first day on.
+                    begin_with(connection, from_us(oldest))
                 connection.execute(_version_set(migrations.MOVING))
                 connection.execute(store_meta.insert(), {"name": _OF, "value": self._store_id})
                 return

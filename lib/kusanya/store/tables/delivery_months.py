@@ -21,6 +21,8 @@ from kusanya.store.tables.values import from_us, to_us
 
 AHEAD: Final = 12
 """Months that are there before they come: each costs a query for all of them a little."""
+BEHIND: Final = 36
+"""So many months of a history that is moved here have tables of their own."""
 WHOLE: Final = delivery.name
 """The table that all programs name."""
 OTHER: Final = f"{WHOLE}_other"
@@ -87,16 +89,39 @@ def add_months(connection: Connection, now: datetime) -> int:
     # Once more: another program may have been faster.
     begin, made = months_until(connection) or month_begin(now), 0
     while begin < until:
-        end = month_begin(begin, later=1)
-        name = f"{WHOLE}_{begin:%Y_%m}"
-        connection.execute(text(f"CREATE TABLE {name} (LIKE {WHOLE} INCLUDING DEFAULTS)"))
-        add_primary_key(connection, name)
-        of_it = f"arrived_at >= {to_us(begin)} AND arrived_at < {to_us(end)}"
-        moved = f"DELETE FROM {OTHER} WHERE {of_it} RETURNING *"  # noqa: S608 - names of ours
-        connection.execute(text(f"WITH moved AS ({moved}) INSERT INTO {name} SELECT * FROM moved"))  # noqa: S608
-        attach(connection, name, begin=begin, end=end)
-        begin, made = end, made + 1
+        begin, made = _make_month(connection, begin), made + 1
     return made
+
+
+def begin_with(connection: Connection, at: datetime) -> None:
+    """Make the months from that of `at` on, `BEHIND` at most, in a store without deliveries.
+
+    In the caller's transaction, of the owner of the tables. What is older lies in one table.
+    """
+    before = parts(connection)[0]
+    if before.end is None:
+        return
+    end = from_us(before.end)
+    begin = max(month_begin(at), month_begin(end, later=-BEHIND))
+    if begin >= end:
+        return
+    connection.execute(text(f"ALTER TABLE {WHOLE} DETACH PARTITION {before.name}"))
+    attach(connection, before.name, begin=None, end=begin)
+    while begin < end:
+        begin = _make_month(connection, begin)
+
+
+def _make_month(connection: Connection, begin: datetime) -> datetime:
+    """Make the table of the month that begins then, and return its end."""
+    end = month_begin(begin, later=1)
+    name = f"{WHOLE}_{begin:%Y_%m}"
+    connection.execute(text(f"CREATE TABLE {name} (LIKE {WHOLE} INCLUDING DEFAULTS)"))
+    add_primary_key(connection, name)
+    of_it = f"arrived_at >= {to_us(begin)} AND arrived_at < {to_us(end)}"
+    moved = f"DELETE FROM {OTHER} WHERE {of_it} RETURNING *"  # noqa: S608 - names of ours
+    connection.execute(text(f"WITH moved AS ({moved}) INSERT INTO {name} SELECT * FROM moved"))  # noqa: S608
+    attach(connection, name, begin=begin, end=end)
+    return end
 
 
 def count_kept(connection: Connection, name: str) -> tuple[int, int]:
