@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from tests.console.cli.conftest import ActionResult
 from tests.console.cli.deploying import Kusanya
+from tests.kusanya.store.test_store_backups import programs_of_postgresql
 
 from kusanya.store import Store
 from kusanya_console.cli.command_line import command_line
@@ -115,6 +117,13 @@ def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         assert PASSWORD not in " ".join(arguments)
         raise SystemExit(0)
 
+    begin = subprocess.Popen.__init__
+
+    def seen_by_all(self: Any, arguments: Any, *more: Any, **said: Any) -> None:
+        assert PASSWORD not in str(arguments), "everybody on the machine sees it in ps"
+        begin(self, arguments, *more, **said)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", seen_by_all)
     monkeypatch.setattr(os, "execvpe", never)
     monkeypatch.setenv("KUSANYA_API_KEY", "svc_test_sk_aaaa")
     monkeypatch.setenv("KUSANYA_BASE_URL", "http://127.0.0.1:1")
@@ -241,6 +250,7 @@ def test_a_slip_in_the_words_is_json_too_where_the_log_is(
 SUCCEED = (
     *("store migrate", "store check", "store mark-backed-up", "store expect-backups"),
     *("store mark-restored", "store rebuild", "health", "audit", "find", "breaks list"),
+    "store backup",
 )
 
 
@@ -249,9 +259,11 @@ def test_what_succeeds_shows_no_password_either(
     kusanya: Kusanya,
     surroundings: Path,
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
     postgres_url: str,
 ) -> None:
     Store.open(postgres_url).close()
+    monkeypatch.setenv("PATH", f"{programs_of_postgresql()}{os.pathsep}{os.environ['PATH']}")
     # The server of the tests trusts whoever comes: it asks for no password, and gets one.
     address = f"{postgres_url}{'&' if '?' in postgres_url else '?'}password={PASSWORD}"
     for name in SUCCEED:
