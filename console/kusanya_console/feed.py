@@ -245,7 +245,7 @@ class FeedReader:
                 continue
             if row.id in self._born:
                 self._counted[self._born[row.id]] -= 1
-            born = (_minute(row.created_at), row.status)
+            born = (_minute(row.created_at), str(row.status))
             # One bucket for all that lie in it: at 100 a second a quarter hour holds 90,000.
             self._born[row.id] = born = self._buckets.setdefault(born, born)
             self._counted[born] += 1

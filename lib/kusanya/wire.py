@@ -3,7 +3,8 @@
 `Collection`, `Event` and `Principal` are frozen values with typed fields. What a newer service adds
 is kept: `raw` holds the exact bytes the value was read from and `extra` the fields we do not know.
 Statuses, failure codes, channels and currencies are open sets (assumption OPEN_SETS); the mode is
-not. Source: specification, Resources and their fields.
+not. A status is a `Status` all the same, so that a type checker finds a misspelt one.
+Source: specification, Resources and their fields.
 """
 
 import re
@@ -28,12 +29,23 @@ class Mode(StrEnum):
 
 
 class Status(StrEnum):
-    """The states the specification names; a collection's `status` may hold another."""
+    """The states the specification names.
+
+    Another word of the service is kept as it stands: it equals that word and none of these.
+    """
 
     CREATED = "created"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     EXPIRED = "expired"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Status | None":
+        if not isinstance(value, str):
+            return None
+        said = str.__new__(cls, value)
+        said._name_, said._value_ = "NOT_KNOWN", value
+        return said
 
 
 FINAL: Final = frozenset({Status.SUCCEEDED, Status.FAILED, Status.EXPIRED})
@@ -121,7 +133,7 @@ class Collection(_Resource, frozen=True, kw_only=True, dict=True, omit_defaults=
 
     id: str
     object: str = "collection"
-    status: str
+    status: Status
     amount: Whole
     fee: Whole
     currency: str
@@ -148,7 +160,7 @@ class Collection(_Resource, frozen=True, kw_only=True, dict=True, omit_defaults=
 
     def __repr__(self) -> str:
         return (
-            f"Collection(id={self.id!r}, status={self.status!r}, amount={self.amount}, "
+            f"Collection(id={self.id!r}, status={str(self.status)!r}, amount={self.amount}, "
             f"fee={self.fee}, currency={self.currency!r}, channel={self.channel!r}, "
             f"phone={mask_phone(self.phone)!r}, reference={mask_text(self.reference)!r}, "
             f"mode={self.mode.value!r})"

@@ -1,10 +1,13 @@
 """Reading what the service sends: strict about types, open about what is new."""
 
+import copy
 import json
+import pickle
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,6 +92,21 @@ def test_what_a_newer_service_adds_is_kept_and_what_it_renames_is_shown() -> Non
 
 
 @pytest.mark.spec("fields-event")
+def test_a_status_that_the_service_added_is_its_own_word_and_none_of_ours() -> None:
+    found = decode_collection(raw(COLLECTION | {"status": "refunded"}))
+    sent = pickle.loads(pickle.dumps(found.status))  # noqa: S301 - our own bytes
+    for status in (found.status, sent, copy.deepcopy(found).status):
+        assert isinstance(status, Status)
+        assert (status, f"{status}", status.value) == ("refunded", "refunded", "refunded")
+        assert status not in set(Status)
+    assert not found.is_final
+    assert not found.is_paid
+    assert "status='refunded'" in repr(found)
+    assert json.loads(msgspec.json.encode(found))["status"] == "refunded"
+    with pytest.raises(ValueError, match="7 is not a valid Status"):
+        Status(7)  # type: ignore[arg-type] # that is the test
+
+
 def test_an_event_keeps_its_own_bytes_and_its_collections() -> None:
     spaced = json.dumps(EVENT, indent=2).encode()
     event = decode_event(spaced)

@@ -15,7 +15,7 @@ from kusanya.errors import ConfigurationError, FrameError, InputRefused
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict
-from kusanya.wire import Collection, Mode
+from kusanya.wire import Collection, Mode, Status
 from kusanya_books import columns
 from kusanya_books.columns import COLLECTIONS, LEDGER, STATEMENT
 from kusanya_books.engine.engine import Dataset
@@ -44,7 +44,7 @@ def observation(number: int) -> Observation:
     amount = (500, 1_000, 7_500, 2**53 + 1)[number % 4]
     collection = Collection(
         id=f"col_{number:03d}",
-        status=status,
+        status=Status(status),
         amount=amount,
         fee=amount // 100 if number % 29 else 3,
         currency="KES" if number % 7 == 0 else "TZS",

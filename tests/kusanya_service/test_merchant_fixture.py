@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.kusanya_service.helpers import deliveries
 
 import kusanya_service.testing as merchants
@@ -20,7 +22,7 @@ from kusanya.store import Store
 from kusanya.webhooks import verify
 from kusanya.wire import Mode
 from kusanya_service.errors import BadOption
-from kusanya_service.testing import PaymentService
+from kusanya_service.testing import FaultKind, FaultRule, PaymentService, fresh_service
 from kusanya_service.testing.capturing_endpoint import CapturingEndpoint
 
 ORDER = {"amount": 5000, "phone": "255754000001", "reference": "order-1"}
@@ -241,9 +243,11 @@ def test_a_wsgi_program_receives_too_and_its_refusals_count(
 
 def test_the_signing_secret_is_the_newest_after_a_rotation(payment_service: PaymentService) -> None:
     before = payment_service.signing_secret
+    assert payment_service.rotate_secret() == payment_service.signing_secret != before
+    old = payment_service.signing_secret
     [endpoint] = payment_service.dashboard("GET", "endpoints")["data"]
     payment_service.dashboard("POST", f"endpoints/{endpoint['id']}/rotate-secret")
-    assert payment_service.signing_secret != before
+    assert payment_service.signing_secret not in {before, old}
     payment_service.create(ORDER)
     payment_service.advance(20)
     [captured] = payment_service.deliveries
@@ -324,3 +328,25 @@ def test_a_script_for_what_is_no_phone_is_refused(shared: PaymentService, phone:
     with pytest.raises(BadOption, match="no phone number: write it as 255 and nine digits") as info:
         shared.script(phone, "succeeded")
     assert "0754" not in str(info.value)
+
+
+def test_a_fault_is_a_typed_rule_and_what_happened_can_be_read(
+    payment_service: PaymentService,
+) -> None:
+    payment_service.inject(FaultRule(kind=FaultKind.DROP_DELIVERY, times=1))
+    payment_service.create(ORDER)
+    payment_service.advance(20)
+    assert payment_service.deliveries == []
+    assert [fault.kind for fault in payment_service.injected] == [FaultKind.DROP_DELIVERY]
+    payment_service.inject()
+    payment_service.advance(60)
+    assert len(payment_service.deliveries) == 1
+    with pytest.raises(AssertionError, match="rate"):
+        payment_service.inject(FaultRule(kind=FaultKind.DROP_DELIVERY, rate=2.0))
+
+
+@settings(max_examples=5, deadline=None)
+@given(amount=st.integers(500, 100_000))
+def test_under_hypothesis_each_example_has_a_service_of_its_own(amount: int) -> None:
+    with fresh_service() as payment_service:
+        assert payment_service.create(ORDER | {"amount": amount}).status == 202

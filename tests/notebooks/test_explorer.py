@@ -14,7 +14,7 @@ from tests.kit.payments import polled
 from kusanya.errors import ConfigurationError
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
-from kusanya.wire import Collection, Mode
+from kusanya.wire import Collection, Mode, Status
 from kusanya_books.present import timeline
 from kusanya_books.read import load
 from kusanya_books.request import days
@@ -205,7 +205,7 @@ def test_the_story_from_a_store_has_facts_in_order(tmp_path: Path) -> None:
     created = days.period("2026-03").begins
     facts = Collection(
         id="col_1",
-        status="created",
+        status=Status.CREATED,
         amount=1_000,
         fee=18,
         currency="TZS",

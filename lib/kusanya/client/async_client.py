@@ -59,7 +59,10 @@ class AsyncClient(ClientBase):
         phone_as_is: bool = False,
         timeout: float | None = None,
     ) -> Collection:
-        """Start a USSD push; see `Client.create_collection`. Source: POST /v1/collections."""
+        """Start a USSD push of `amount` whole shillings; see `Client.create_collection`.
+
+        Source: POST /v1/collections.
+        """
         create = requests.CreateRequest(
             amount=amount,
             phone=phone,

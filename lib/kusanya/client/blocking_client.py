@@ -55,6 +55,8 @@ class Client(ClientBase):
     ) -> Collection:
         """Start a USSD push to the customer's phone and return the collection as created.
 
+        `amount` is in whole shillings, `timeout` in seconds; `phone` is read in any Tanzanian
+        spelling, or sent as it stands with `phone_as_is`.
         Not crash-safe: the idempotency key lives in memory until this returns. Where money must
         never be taken twice, use `kusanya.intents.create_safely`. A value with
         `.response.replayed` is the past answer: ask `get_collection` for the present.

@@ -109,6 +109,7 @@ async def create_safely_async(
 ) -> Creation:
     """Do what `create_safely` does; the store is used from threads.
 
+    As there, `amount` is in whole shillings and `phone` is read in any usual spelling.
     Cancelled at any point, it raises CancelledError once the store says how far it came: an attempt
     that may have left is of unknown outcome, and the next call for the order begins at once.
     """

@@ -24,6 +24,7 @@ from kusanya.state.observation import (
     Contradiction,
     Dispute,
     Observation,
+    ShownStatus,
     Source,
 )
 from kusanya.wire import FINAL, Collection, Mode, Status
@@ -147,9 +148,9 @@ def _merged(facts: Sequence[Observation]) -> tuple[tuple[Any, ...], bool]:
 def _doubts(
     facts: Sequence[Observation],
     evidence: Sequence[Observation],
-    finals: set[str],
+    finals: set[Status],
     mode: Mode,
-) -> tuple[set[str], tuple[Contradiction, ...]]:
+) -> tuple[set[Status], tuple[Contradiction, ...]]:
     """Return the final states between which nobody chooses, and all contradictions.
 
     Evidence of the other mode never touches the final states. Another body of a known event that
@@ -232,11 +233,13 @@ def _content(fact: Observation) -> bytes:
     )
 
 
-def _status(facts: Sequence[Observation], statuses: set[str], finals: set[str]) -> str:
+def _status(
+    facts: Sequence[Observation], statuses: set[Status], finals: set[Status]
+) -> ShownStatus:
     if finals:
         return next(iter(finals)) if len(finals) == 1 else CONTRADICTION
     if statuses == {Status.CREATED}:
-        return Status.CREATED.value
+        return Status.CREATED
     # Among statuses we cannot rank the one observed last is nearest to the present. A replayed
     # answer is of the past, whenever it was observed.
     unknown = [fact for fact in facts if fact.collection.status != Status.CREATED]
@@ -262,10 +265,11 @@ def _fees(facts: Sequence[Observation]) -> dict[str, int]:
     return fees
 
 
-def _contradictions(facts: Sequence[Observation], finals: set[str]) -> tuple[Contradiction, ...]:
+def _contradictions(facts: Sequence[Observation], finals: set[Status]) -> tuple[Contradiction, ...]:
     found: list[Contradiction] = []
     if len(finals) > 1:
-        said = [(f.collection.status, f.source) for f in facts if f.collection.status in finals]
+        ends = [f for f in facts if f.collection.status in finals]
+        said = [(str(f.collection.status), f.source) for f in ends]
         found.extend(_differing("status", said))
     for field in FIXED:
         said = [(_text(field, getattr(f.collection, field)), f.source) for f in facts]

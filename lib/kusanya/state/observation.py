@@ -6,12 +6,12 @@ GET. Observations are never changed or removed; the state is computed from them 
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from kusanya.privacy import mask_phone
-from kusanya.wire import Collection, Mode
+from kusanya.wire import Collection, Mode, Status
 
 
 class Source(StrEnum):
@@ -67,6 +67,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 CONTRADICTION: Final = "contradiction"
 """The status shown for a collection with two different final states."""
+ShownStatus: TypeAlias = Status | Literal["contradiction"]
+"""What is shown as the status of a collection."""
 
 
 class Contradiction(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +94,7 @@ class CollectionState(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     mode: Mode
-    status: str
+    status: ShownStatus
     statuses: tuple[str, ...]
     """Every status observed, sorted."""
     amount: int
@@ -138,7 +140,7 @@ class CollectionState(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return (
-            f"CollectionState(id={self.id!r}, mode={self.mode.value!r}, status={self.status!r}, "
-            f"amount={self.amount}, fee={self.fee}, phone={mask_phone(self.phone)!r}, "
-            f"contradictions={len(self.contradictions)})"
+            f"CollectionState(id={self.id!r}, mode={self.mode.value!r}, "
+            f"status={str(self.status)!r}, amount={self.amount}, fee={self.fee}, "
+            f"phone={mask_phone(self.phone)!r}, contradictions={len(self.contradictions)})"
         )

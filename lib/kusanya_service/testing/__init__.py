@@ -23,6 +23,9 @@ through HTTP as in production, `script` what a phone does, `advance` the virtual
 
 Whatever is given `payment_service.clock` lives in the service's time: a receiver accepts what was
 signed after an hour of virtual time. Nothing else of this project is needed.
+
+Under Hypothesis each example wants a service of its own, which a fixture cannot give: the body of
+such a test begins with `with fresh_service() as payment_service:`.
 """
 
 import asyncio
@@ -47,6 +50,7 @@ from kusanya_service.loops import new_event_loop
 from kusanya_service.options import Options
 from kusanya_service.server import RunningService, serve
 from kusanya_service.simulation.clock import RunningClock, ServiceClock, from_ms
+from kusanya_service.simulation.faults import FaultKind, FaultRule, InjectedFault
 from kusanya_service.testing.capturing_endpoint import CapturedDelivery, CapturingEndpoint, Reply
 from kusanya_service.testing.forwarding import AppServer, Forwarder, WsgiServer, serve_app
 
@@ -55,10 +59,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
-    "Captured",
+    "CapturedDelivery",
+    "FaultKind",
+    "FaultRule",
+    "FollowingClock",
+    "InjectedFault",
     "PaymentService",
     "Reply",
-    "StandingClock",
     "fresh_service",
     "payment_service",
     "running_service",
@@ -194,6 +201,27 @@ class PaymentService:
         no outcome.
         """
         self._running.service.parts.networks.script(phone, outcome)
+
+    def inject(self, *rules: FaultRule) -> None:
+        """Let these faults happen from now on, in the place of all earlier ones; none ends them.
+
+        Raises AssertionError for a rule out of bounds, and for more than a hundred.
+        """
+        self.dashboard("PUT", "faults", {"rules": [msgspec.to_builtins(rule) for rule in rules]})
+
+    @property
+    def injected(self) -> tuple[InjectedFault, ...]:
+        """Return the faults that happened so far, in order; the last 10,000 of them."""
+        said = self.dashboard("GET", "faults/log")["data"]
+        return msgspec.convert(said, tuple[InjectedFault, ...])
+
+    def rotate_secret(self) -> str:
+        """Give the capturing endpoint a new signing secret and return it.
+
+        For a day and five minutes of the service's time deliveries are signed with the old one too.
+        """
+        self.dashboard("POST", f"endpoints/{self._endpoint_id}/rotate-secret")
+        return self.signing_secret
 
     def deliver_to(self, target: "App | WSGIApplication | str") -> str:
         """Let a program have every delivery from now on; returns the secret that it verifies with.

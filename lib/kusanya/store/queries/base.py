@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import wraps
+from inspect import signature
+from typing import Any, TypeVar
 
 import msgspec
 from sqlalchemy import Connection
@@ -14,6 +16,7 @@ from kusanya.state.observation import Observation
 from kusanya.store.tables.engine import Engines, only_store_errors
 from kusanya.store.writer.batch import ObservationWrite, Transaction
 from kusanya.store.writer.journal import Journal
+from kusanya.wire import Mode
 
 Result = TypeVar("Result")
 
@@ -28,7 +31,19 @@ class StoreParts(msgspec.Struct, frozen=True):
 
 
 class StorePart:
-    """One part of an open store, such as `store.intents`."""
+    """One part of an open store, such as `store.intents`.
+
+    A mode may be given as its text too; ValueError names what is none.
+    """
+
+    def __init_subclass__(cls) -> None:
+        for name, method in list(vars(cls).items()):
+            if (
+                not name.startswith("_")
+                and callable(method)
+                and "mode" in signature(method).parameters
+            ):
+                setattr(cls, name, _with_a_mode(method))
 
     def __init__(self, opened: StoreParts) -> None:
         self._engines = opened.engines
@@ -67,3 +82,23 @@ class StorePart:
     def _act(self, act: Callable[[Transaction], Result]) -> Result:
         """Run `act` in a transaction of the journal and return its result once it is durable."""
         return self._queue(act).result()
+
+
+def _with_a_mode(method: Callable[..., Result]) -> Callable[..., Result]:
+    """Return `method` with its argument `mode` as a Mode: "test" came to queries as a text."""
+    place = list(signature(method).parameters).index("mode")
+
+    @wraps(method)
+    def checked(*given: Any, **named: Any) -> Result:
+        mode = given[place] if place < len(given) else named.get("mode")
+        if mode is None or isinstance(mode, Mode):
+            return method(*given, **named)
+        if mode not in {*Mode}:
+            raise ValueError(f"a mode is 'live' or 'test', not {mode!r}")
+        if place < len(given):
+            given = (*given[:place], Mode(mode), *given[place + 1 :])
+        else:
+            named["mode"] = Mode(mode)
+        return method(*given, **named)
+
+    return checked

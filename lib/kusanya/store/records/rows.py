@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from kusanya.privacy import mask_phone, mask_text
+from kusanya.state.observation import ShownStatus
 from kusanya.store.records.paging import Key
 from kusanya.store.tables.values import clean, to_us
 from kusanya.wire import Mode, Status
@@ -38,7 +39,7 @@ class CollectionRow(msgspec.Struct, frozen=True):
     seq: int
     """The journal position of its latest change."""
     mode: Mode
-    status: str
+    status: ShownStatus
     amount: int
     fee: int
     currency: str
@@ -89,7 +90,7 @@ class CollectionRow(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         return (
-            f"CollectionRow(id={self.id!r}, mode={self.mode.value!r}, status={self.status!r}, "
+            f"CollectionRow(id={self.id!r}, mode={self.mode.value!r}, status={str(self.status)!r}, "
             f"amount={self.amount}, fee={self.fee}, phone={mask_phone(self.phone)!r})"
         )
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kusanya.domain.collection_columns import COLUMNS, WORD_MAX, ColumnType
 from kusanya.state.fold import fold
-from kusanya.state.observation import CollectionState, Observation
+from kusanya.state.observation import CONTRADICTION, CollectionState, Observation, ShownStatus
 from kusanya.store.records import AMOUNT_COUNTED_MAX, CollectionRow
 from kusanya.store.tables.schema import collection
 from kusanya.store.tables.values import hour_of, is_plain, maybe_at, maybe_clean, maybe_us
@@ -121,7 +121,12 @@ def project(state: CollectionState, seq: int) -> ProjectedRow:
 _SHOWN_AT: Final = {name: place for place, name in enumerate(CollectionRow.__struct_fields__)}
 _SHOWN_INSTANTS: Final = tuple(_SHOWN_AT[_NAMES[at]] for at in _INSTANTS)
 _SHOWN_MODE: Final = _SHOWN_AT["mode"]
+_SHOWN_STATUS: Final = _SHOWN_AT["status"]
 _MODES: Final = {mode.value: mode for mode in Mode}
+_STATUSES: Final[dict[str, ShownStatus]] = {
+    CONTRADICTION: CONTRADICTION,
+    **{status.value: status for status in Status},
+}
 
 
 def to_row(values: Sequence[Any]) -> CollectionRow:
@@ -131,6 +136,8 @@ def to_row(values: Sequence[Any]) -> CollectionRow:
     for at in _SHOWN_INSTANTS:
         said[at] = maybe_at(said[at])
     said[_SHOWN_MODE] = _MODES[said[_SHOWN_MODE]]
+    status = said[_SHOWN_STATUS]
+    said[_SHOWN_STATUS] = _STATUSES.get(status) or Status(status)
     return CollectionRow(*said)
 
 
