@@ -10,6 +10,8 @@ _FLOOR_NS: Final = 2_000_000
 """What takes less is not compared: the clock's own noise would be."""
 _MOST: Final = 9
 """Four times the text may cost so many times as much: linear is 4, quadratic 16."""
+_MOST_DOUBLED: Final = 3
+"""Twice the text, twice the cost; quadratic is 4."""
 _SAMPLES: Final = 6
 
 
@@ -19,11 +21,15 @@ def is_linear(act: Callable[[str], object], run: Callable[[int], str], most: int
     for size in (size for size in SIZES if size <= most):
         text = run(size)
         cost = _cost(act, text)
-        if before is not None and cost > _FLOOR_NS and cost > _MOST * max(before, _FLOOR_NS // 8):
-            # Once more, before it is believed: something else may have had the machine.
-            again = _cost(act, run(size // 4)), _cost(act, text)
-            if again[1] > _MOST * max(again[0], _FLOOR_NS // 8):
-                return False
+        grows = before is not None and cost > _MOST * max(before, _FLOOR_NS // 8)
+        # Before it is believed: something else may have had the machine, and what takes a longer
+        # way from a size on leaps there once.
+        if (
+            grows
+            and cost > _FLOOR_NS
+            and _cost(act, run(size * 2)) > _MOST_DOUBLED * _cost(act, text)
+        ):
+            return False
         before = cost
     return True
 

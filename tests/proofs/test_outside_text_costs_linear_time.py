@@ -18,10 +18,8 @@ from tests.kit.growth import filled, is_linear, runs_of
 import kusanya
 import kusanya_console
 import kusanya_service
-from kusanya import confirmations, privacy
+from kusanya import privacy
 from kusanya.errors import InputRefused
-from kusanya.filters.parsing import parse
-from kusanya.filters.terms import FilterError
 from kusanya.lookup.search.amounts import read_amount
 from kusanya.text import safe
 from kusanya_books.columns import DType
@@ -29,22 +27,24 @@ from kusanya_books.read.bank import camt, mt940, ofx
 from kusanya_books.read.mapping import Layout
 from kusanya_books.read.tables import dates, footers, numbers
 from kusanya_books.read.tables.sheet import Sheet
-from kusanya_console.cli.talk.lines import spoken
 
 _PACKAGES: Final = (kusanya, kusanya_service, kusanya_console)
 _WHOLE: Final = frozenset({"fullmatch", "match"})
 _READS: Final = frozenset({"search", "sub", "subn", "finditer", "findall", "split", *_WHOLE})
 
 
+def _files() -> Iterator[tuple[str, Path]]:
+    """Yield every module's name and file."""
+    for top in (Path(package.__path__[0]) for package in _PACKAGES):
+        for file in sorted(top.rglob("*.py")):
+            parts = file.relative_to(top.parent).with_suffix("").parts
+            yield ".".join(part for part in parts if part != "__init__"), file
+
+
 def _modules() -> list[str]:
     """Return the names of all modules that read with patterns; found by text, imported later."""
-    tops = [Path(package.__path__[0]) for package in _PACKAGES]
-    return [
-        ".".join(file.relative_to(top.parent).with_suffix("").parts)
-        for top in tops
-        for file in sorted(top.rglob("*.py"))
-        if "\nimport re\n" in file.read_text(encoding="utf-8")
-    ]
+    read = ((name, file.read_text(encoding="utf-8")) for name, file in _files())
+    return [name for name, text in read if "\nimport re\n" in text]
 
 
 def _patterns(module: str) -> dict[tuple[Any, int], tuple[re.Pattern[Any], set[str]]]:
@@ -139,16 +139,6 @@ def _statement(read: Callable[[str, bytes], object], before: str) -> Callable[[s
     return act
 
 
-def _refused(read: Callable[[str], object], *errors: type[Exception]) -> Callable[[str], object]:
-    def act(text: str) -> object:
-        try:
-            return read(text)
-        except errors:
-            return None
-
-    return act
-
-
 def _midnight(at: datetime) -> datetime:
     return at.replace(hour=0)
 
@@ -157,11 +147,7 @@ _NOW: Final = datetime(2026, 3, 1, 9, tzinfo=UTC)
 _MT940: Final = ":20:1\n:25:1\n:60F:C260301TZS0,\n:61:2603010301C5,NTRFX\n:86:"
 _CAMT: Final = "<Document><BkToCstmrStmt><Stmt>"
 READERS: Final[dict[str, Callable[[str], object]]] = {
-    "privacy.redact": privacy.redact,
-    "privacy.mask_text": privacy.mask_text,
     "privacy.mask_json": lambda text: privacy.mask_json(json.dumps({"a": text}).encode()),
-    "privacy.normalise_phone": _refused(privacy.normalise_phone, privacy.PhoneError),
-    "privacy.is_phone_like": privacy.is_phone_like,
     "text.safe": lambda text: safe(text, 1_000_000),
     "numbers.read": _column(numbers.read),
     "dates.read": _column(lambda text: dates.read(text, zone="Africa/Dar_es_Salaam")),
@@ -171,10 +157,7 @@ READERS: Final[dict[str, Callable[[str], object]]] = {
     "camt.read": _statement(camt.read, _CAMT),
     "ofx.read": _statement(ofx.read, "OFXHEADER:100\n\n<OFX>"),
     "ofx.read, an entry": _statement(ofx.read, "OFXHEADER:100\n\n<OFX><STMTRS><STMTTRN><MEMO>"),
-    "confirmations.read": confirmations.read,
     "lookup.read_amount": lambda text: read_amount(text, now=_NOW, day=_midnight),
-    "filters.parse": _refused(parse, FilterError),
-    "talk.spoken": spoken,
 }
 _UNITS: Final = (
     *(
@@ -207,6 +190,74 @@ def test_every_reader_costs_in_proportion_to_the_text(name: str) -> None:
     slow = [unit for unit in _UNITS if not is_linear(act, filled(unit, after="\x00"), 65_536)]
     slow += [unit for unit in _UNITS if not is_linear(act, filled(unit, before="1"), 65_536)]
     assert not slow
+
+
+_OUTSIDE: Final = frozenset(
+    {
+        *("api_key", "asked", "body", "cell", "data", "digits", "fragment", "label", "line"),
+        *("origin", "payload", "phone", "piece", "raw", "reference", "rest", "said", "spelling"),
+        *("text", "value", "word"),
+    }
+)
+"""What a parameter is called that holds text of others; paths, names and SQL are ours."""
+
+
+def _takers() -> dict[str, list[tuple[str, bool]]]:
+    """Return by module the functions that need one outside text alone, and whether it is bytes."""
+    found: dict[str, list[tuple[str, bool]]] = {}
+    for module, file in _files():
+        if module == "kusanya_console.ui.language":
+            continue  # its texts are sentences of ours, and are read with every one that we have
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if not isinstance(node, ast.FunctionDef) or None in node.args.kw_defaults:
+                continue
+            needed = node.args.args[: len(node.args.args) - len(node.args.defaults)]
+            match needed:
+                case [ast.arg(arg=name, annotation=ast.expr() as said)] if name in _OUTSIDE:
+                    kind = ast.unparse(said).removesuffix(" | None")
+                    if kind in {"str", "bytes"}:
+                        found.setdefault(module, []).append((node.name, kind == "bytes"))
+    return found
+
+
+_TAKERS: Final = _takers()
+
+
+@pytest.mark.parametrize("module", _TAKERS)
+def test_every_function_of_one_text_costs_in_proportion_to_it(module: str) -> None:
+    """Found by their parameter: whoever adds one is held without adding it here."""
+    home = pytest.importorskip(module)
+    slow = []
+    for name, in_bytes in _TAKERS[module]:
+        made = getattr(home, name)
+        act = _anything(getattr(made, "__wrapped__", made), in_bytes=in_bytes)
+        runs = [(unit, filled(unit, after="\x00")) for unit in _UNITS]
+        slow += [(name, unit) for unit, run in runs if not is_linear(act, run, 16_384)]
+    assert not slow
+
+
+def _anything(read: Callable[[Any], object], *, in_bytes: bool) -> Callable[[str], object]:
+    def act(text: str) -> object:
+        try:
+            return read(text.encode() if in_bytes else text)
+        except Exception as refused:  # noqa: BLE001 - here it counts how long it takes to refuse
+            return refused
+
+    return act
+
+
+def test_most_readers_are_found_by_themselves() -> None:
+    found = {f"{module}.{name}" for module, names in _TAKERS.items() for name, _ in names}
+    assert len(found) > 100
+    assert {
+        "kusanya.privacy.redact",
+        "kusanya.privacy.normalise_phone",
+        "kusanya.confirmations.reading.read",
+        "kusanya.filters.parsing.parse",
+        "kusanya.receiver.classification._read",
+        "kusanya.wire.decode_event",
+        "kusanya_console.cli.talk.lines.spoken",
+    } <= found
 
 
 def test_a_cell_is_a_number_exactly_where_the_plain_grammar_says_so() -> None:
