@@ -18,6 +18,7 @@ import pandas as pd
 from itables.widget import ITable
 
 from kusanya.domain.business_day import EAT
+from kusanya.domain.status import PAID
 from kusanya.errors import KusanyaError
 from kusanya.text import safe
 from kusanya_books import columns
@@ -226,7 +227,7 @@ class Explorer:
 
     def _sentence(self, inputs: Inputs) -> str:
         chosen = self._chosen
-        paid = chosen[chosen["status"] == "succeeded"]
+        paid = chosen[chosen["status"].isin(PAID)]
         sums = paid.groupby("currency")[["amount", "fee"]].sum()
         money = "; ".join(
             f"{safe(str(row.Index), 12)} {row.amount:,} gross, {row.amount - row.fee:,} net"

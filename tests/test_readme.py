@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from kusanya import Store
+from kusanya.domain.status import Status
 from kusanya.profiles import load
 from kusanya.state.observation import Observation, Source
-from kusanya.wire import Collection, Mode, Status
+from kusanya.wire import Collection, Mode
 from kusanya_console.cli.command_line import main
 from kusanya_service.testing import PaymentService
 

@@ -16,6 +16,7 @@ from kusanya.alarms import inputs
 from kusanya.alarms.inputs import AlarmInputs, AlarmReader
 from kusanya.clock import Clock
 from kusanya.domain.business_day import day_start
+from kusanya.domain.status import FINAL, PAID, Status
 from kusanya.health.report import Health
 from kusanya.store import Store
 from kusanya.store.records import (
@@ -26,7 +27,7 @@ from kusanya.store.records import (
     RollupRow,
     Verdict,
 )
-from kusanya.wire import FINAL, Mode, Status
+from kusanya.wire import Mode
 
 _HOUR: Final = timedelta(hours=1)
 _STEP: Final = 1000
@@ -59,6 +60,16 @@ class CollectionCounts(msgspec.Struct, frozen=True, kw_only=True):
     def of(self, status: str) -> Tally:
         """Return the tally of one status."""
         return self.statuses.get(status, Tally())
+
+    @property
+    def paid(self) -> Tally:
+        """Return what the customers have paid."""
+        mine = [self.of(status) for status in PAID]
+        return Tally(
+            sum(one.count for one in mine),
+            sum(one.amount for one in mine),
+            sum(one.fee for one in mine),
+        )
 
     @property
     def finals(self) -> int:

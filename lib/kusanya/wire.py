@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import fields as struct_fields
 
 from kusanya.domain.limits import INTEGER_MAX
+from kusanya.domain.status import FINAL, PAID, Status
 from kusanya.errors import WireError
 from kusanya.privacy import mask_phone, mask_text
 
@@ -26,43 +27,6 @@ class Mode(StrEnum):
 
     LIVE = "live"
     TEST = "test"
-
-
-class Status(StrEnum):
-    """The states the specification names.
-
-    Another word of the service is kept as it stands: it equals that word and none of these.
-    """
-
-    CREATED = "created"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    EXPIRED = "expired"
-
-    @classmethod
-    def _missing_(cls, value: object) -> "Status | None":
-        if not isinstance(value, str):
-            return None
-        said = str.__new__(cls, value)
-        said._name_, said._value_ = "NOT_KNOWN", value
-        return said
-
-
-FINAL: Final = frozenset({Status.SUCCEEDED, Status.FAILED, Status.EXPIRED})
-"""The final states. Source: States and transitions."""
-
-
-class EventType(StrEnum):
-    """The events the specification names, one per final state."""
-
-    SUCCEEDED = "collection.succeeded"
-    FAILED = "collection.failed"
-    EXPIRED = "collection.expired"
-
-    @property
-    def status(self) -> Status:
-        """Return the final state that this event reports."""
-        return Status(self.value.removeprefix("collection."))
 
 
 Whole = Annotated[int, msgspec.Meta(ge=-INTEGER_MAX - 1, le=INTEGER_MAX)]
@@ -156,7 +120,7 @@ class Collection(_Resource, frozen=True, kw_only=True, dict=True, omit_defaults=
     @property
     def is_paid(self) -> bool:
         """Return whether the customer has paid."""
-        return self.status == Status.SUCCEEDED
+        return self.status in PAID
 
     def __repr__(self) -> str:
         return (

@@ -13,7 +13,7 @@ import msgspec
 
 from kusanya.domain.business_day import EAT
 from kusanya.domain.failure_codes import FAILURE_CODES
-from kusanya.wire import Status
+from kusanya.domain.status import CODED, CONTRADICTION, OPEN, PAID, Status, Words
 
 
 class Language(StrEnum):
@@ -52,79 +52,36 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
 
 CREATED_LATE: Final = "created_late"
 UNKNOWN_OUTCOME: Final = "unknown_outcome"
-CONTRADICTION: Final = "contradiction"
 OTHER: Final = "other"
 
 LATE_AFTER: Final = timedelta(minutes=3)
 """From when on a prompt without an answer is called late: past any usual expiry."""
 
-_NEW_REQUEST: Final = ("Shall we send a new request?", "Tukutumie ombi jipya?")
 _PIN: Final = ("Tell nobody your PIN.", "Usimwambie mtu yeyote namba yako ya siri.")
-_NOTHING: Final = ("", "")
 
 
-class _Row(msgspec.Struct, frozen=True):
-    english: str
-    swahili: str
-    step: tuple[str, str]
-    support_step: str
-    may_prompt: bool = False
-
-
-_ROWS: dict[str, _Row] = {
-    Status.CREATED: _Row(
-        "We sent a payment request to your phone. Enter your PIN to approve it.",
-        "Tumetuma ombi la malipo kwenye simu yako. Weka namba yako ya siri (PIN) kulithibitisha.",
-        _PIN,
-        "Wait; send no second prompt.",
+_WORDS: Final[dict[str, Words]] = {
+    **FAILURE_CODES,
+    **{OTHER if status in CODED else status.value: status.facts for status in Status},
+    CREATED_LATE: Words(
+        english="We have no answer from your network yet. Please do not pay again.",
+        swahili="Bado hatujapata jibu kutoka kwa mtandao wako. Tafadhali usilipe tena.",
+        support_step=(
+            "Fetch the present state; see whether the channel is stuck. Send no second prompt."
+        ),
     ),
-    CREATED_LATE: _Row(
-        "We have no answer from your network yet. Please do not pay again.",
-        "Bado hatujapata jibu kutoka kwa mtandao wako. Tafadhali usilipe tena.",
-        _NOTHING,
-        "Fetch the present state; see whether the channel is stuck. Send no second prompt.",
+    UNKNOWN_OUTCOME: Words(
+        english="We are checking whether your request went through. Please do not pay again.",
+        swahili="Tunahakiki kama ombi lako limefika. Tafadhali usilipe tena.",
+        support_step=(
+            "Resume the intent with its own key, or have somebody decide. Never create another."
+        ),
     ),
-    UNKNOWN_OUTCOME: _Row(
-        "We are checking whether your request went through. Please do not pay again.",
-        "Tunahakiki kama ombi lako limefika. Tafadhali usilipe tena.",
-        _NOTHING,
-        "Resume the intent with its own key, or have somebody decide. Never create another.",
+    CONTRADICTION: Words(
+        english="We have two different answers about this payment. Please do not pay again.",
+        swahili="Tuna majibu mawili tofauti kuhusu malipo haya. Tafadhali usilipe tena.",
+        support_step="Escalate with the evidence card; send no prompt.",
     ),
-    Status.SUCCEEDED: _Row(
-        "We have received your payment of {money}. Thank you.",
-        "Tumepokea malipo yako ya {money}. Asante.",
-        _NOTHING,
-        "Nothing to do.",
-    ),
-    Status.EXPIRED: _Row(
-        "The time to enter your PIN ran out and the request was cancelled.",
-        "Muda wa kuweka namba ya siri umeisha na ombi limefutwa.",
-        _NEW_REQUEST,
-        "Fetch the present state once more, then offer a new request.",
-        may_prompt=True,
-    ),
-    CONTRADICTION: _Row(
-        "We have two different answers about this payment. Please do not pay again.",
-        "Tuna majibu mawili tofauti kuhusu malipo haya. Tafadhali usilipe tena.",
-        _NOTHING,
-        "Escalate with the evidence card; send no prompt.",
-    ),
-    OTHER: _Row(
-        "The payment did not go through. We are checking why.",
-        "Malipo hayakufanikiwa. Tunafuatilia sababu.",
-        _NOTHING,
-        "Fetch the present state; give the raw code to the network's operator.",
-    ),
-}
-_ROWS |= {
-    code: _Row(
-        known.english,
-        known.swahili,
-        (known.step_english, known.step_swahili),
-        known.support_step,
-        may_prompt=known.may_prompt,
-    )
-    for code, known in FAILURE_CODES.items()
 }
 
 
@@ -143,37 +100,38 @@ def advise(
     one alone. For a status we do not know the sentence promises nothing.
     Raises ValueError for a succeeded collection without its amount.
     """
-    if status == Status.SUCCEEDED and amount is None:
+    if status in PAID and amount is None:
         raise ValueError("the sentence about a payment names its amount")
     topic = _topic(status, failure_code, late=late)
-    row = _ROWS[topic]
+    words = _WORDS[topic]
     paid = "" if amount is None else money(amount, currency)
     return Advice(
         topic=str(topic),
         english=Wording(
             language=Language.ENGLISH,
-            sentence=row.english.format(money=paid),
-            next_step=row.step[0],
+            sentence=words.english.format(money=paid),
+            next_step=words.step_english,
         ),
         swahili=Wording(
             language=Language.SWAHILI,
-            sentence=row.swahili.format(money=paid),
-            next_step=row.step[1],
+            sentence=words.swahili.format(money=paid),
+            next_step=words.step_swahili,
         ),
-        support_step=row.support_step,
-        may_prompt=row.may_prompt,
+        support_step=words.support_step,
+        may_prompt=words.may_prompt,
     )
 
 
 def _topic(status: str, failure_code: str | None, *, late: bool) -> str:
-    if status == Status.CREATED:
-        return CREATED_LATE if late else status
-    if status == Status.FAILED:
+    if status in CODED:
         return failure_code if failure_code in FAILURE_CODES else OTHER
-    if status in {Status.SUCCEEDED, Status.EXPIRED, CONTRADICTION, UNKNOWN_OUTCOME}:
-        return status
+    if status in OPEN and late:
+        return CREATED_LATE
     # A status the specification does not name: neither paid nor failed.
-    return CREATED_LATE
+    return status if status in _STATUSES else CREATED_LATE
+
+
+_STATUSES: Final = frozenset({*Status, CONTRADICTION, UNKNOWN_OUTCOME})
 
 
 def is_late(created_at: datetime, *, now: datetime) -> bool:

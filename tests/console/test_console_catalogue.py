@@ -14,10 +14,10 @@ from rich.cells import cell_len
 
 from kusanya import wording
 from kusanya.alarms.rules import RULES
+from kusanya.domain.status import CONTRADICTION, Status
 from kusanya.state.anomalies import AnomalyKind
 from kusanya.state.observation import Source
 from kusanya.store.records import Verdict
-from kusanya.wire import Status
 from kusanya.wording import Language
 from kusanya_console.commands import COMMANDS
 from kusanya_console.ui import language
@@ -263,7 +263,7 @@ def test_every_command_has_its_swahili_words(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_nobody_says_nothing_that_an_entry_is_for_and_every_placeholder_is_kept() -> None:
     ours = {text for one in COMMANDS for text in (one.label, one.sentence)}
-    ours |= {*Status, wording.CONTRADICTION}
+    ours |= {*Status, CONTRADICTION}
     ours |= {one.value.replace("_", " ") for one in (*Source, *AnomalyKind, *Verdict)}
     ours |= {one.code.replace("_", " ") for one in RULES}
     ours |= {f"{{count}} {word}" for word in ours}

@@ -74,7 +74,7 @@ def silenced(seed: Any, clock: ManualClock) -> None:
     ("key", "screen", "narrowed"),
     [
         ("cause:insufficient_funds", "live", "code:insufficient_funds age<=1h"),
-        ("cause:expired", "live", "status:expired age<=1h"),
+        ("cause:(expired)", "live", "status:expired age<=1h"),
         ("open:MPESA_TZ", "live", "channel:MPESA_TZ status:created"),
         ("endpoint:billing", "deliveries", "! endpoint:billing"),
         ("endpoint:shop", "deliveries", "endpoint:shop"),
@@ -261,7 +261,7 @@ async def test_zoom_shows_the_part_under_the_cursor_alone(
 ) -> None:
     seed.busy(10)
     async with opened("4", size=SIZE) as (app, pilot):
-        await pointed(pilot, at_rest, "cause:expired")
+        await pointed(pilot, at_rest, "cause:(expired)")
         await pilot.press("z")
         await at_rest(pilot)
         assert "insufficient_funds" in shown(app)
@@ -285,7 +285,7 @@ async def test_the_cursor_stays_in_view_and_a_double_click_opens(
             await pilot.press("k")
         await at_rest(pilot)
         assert "✕ failing: billing" in shown(app)
-        row = next(n for n, one in enumerate(shown(app).splitlines()) if "  expired" in one)
+        row = next(n for n, one in enumerate(shown(app).splitlines()) if "  (expired)" in one)
         await pilot.click(offset=(5, row), times=2)
         await at_rest(pilot)
         assert isinstance(app.console_screen, ListScreen)

@@ -8,9 +8,9 @@ import pytest
 from rich.cells import cell_len
 from tests.console.looking import AtRest, OpenConsole, shown
 
+from kusanya.domain.status import Status
 from kusanya.errors import ConfigurationError
 from kusanya.profiles import interface_language
-from kusanya.wire import Status
 from kusanya.wording import Language
 from kusanya_console.ui import language, vocabulary
 

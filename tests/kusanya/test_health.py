@@ -251,7 +251,7 @@ def test_failures_of_the_hour_are_counted_by_code_and_channel_beside_what_is_usu
     assert (pin.word, pin.count, pin.usual, pin.seen_before) == ("invalid_pin", 3, 1, True)
     assert pin.channels == {"MPESA_TZ": 2, "AIRTEL_TZ": 1}
     assert pin.amount == 3_000
-    assert (expired.word, expired.count, expired.seen_before) == ("expired", 1, False)
+    assert (expired.word, expired.count, expired.seen_before) == ("(expired)", 1, False)
 
 
 def test_open_collections_are_grouped_by_channel_and_age(store: Store) -> None:

@@ -17,9 +17,10 @@ import kusanya.client
 import kusanya.watch
 import kusanya_books
 import kusanya_service.testing
+from kusanya.domain.status import Status
 from kusanya.state.observation import CollectionState, ShownStatus
 from kusanya.store.records import CollectionRow
-from kusanya.wire import Collection, Status
+from kusanya.wire import Collection
 
 
 def test_every_promised_name_works_after_one_import() -> None:

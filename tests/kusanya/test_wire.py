@@ -12,13 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kusanya.domain.status import EVENT_TYPES, FINAL, Status
 from kusanya.errors import WireError
 from kusanya.wire import (
-    FINAL,
     Collection,
-    EventType,
     Mode,
-    Status,
     decode_collection,
     decode_event,
     decode_principal,
@@ -216,8 +214,8 @@ def test_a_value_built_in_memory_has_no_bytes() -> None:
 @pytest.mark.spec("states")
 def test_three_states_are_final_and_each_has_its_event() -> None:
     assert frozenset({"succeeded", "failed", "expired"}) == FINAL
-    assert {kind.status for kind in EventType} == FINAL
-    assert EventType.EXPIRED.value == "collection.expired"
+    assert set(EVENT_TYPES.values()) == FINAL
+    assert EVENT_TYPES["collection.expired"] is Status.EXPIRED
     assert Status.CREATED not in FINAL
 
 

@@ -11,11 +11,12 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from kusanya.domain.status import Status
 from kusanya.errors import ConfigurationError, FrameError, InputRefused
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict
-from kusanya.wire import Collection, Mode, Status
+from kusanya.wire import Collection, Mode
 from kusanya_books import columns
 from kusanya_books.columns import COLLECTIONS, LEDGER, STATEMENT
 from kusanya_books.engine.engine import Dataset

@@ -99,6 +99,8 @@ def test_the_fixture_needs_nothing_else_of_the_project() -> None:
     shared = {
         "assumptions",
         "clock",
+        "domain",
+        "domain.status",  # what the wire stands on; the service keeps its own list
         "errors",
         "http_limits",  # how a connection is bounded, in receiver and service alike
         "http_limits.forwarded",

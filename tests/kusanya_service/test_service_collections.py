@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from tests.kusanya_service.helpers import Order, instant
 
-from kusanya.wire import Status
 from kusanya_service.simulation.clock import to_ms
-from kusanya_service.simulation.resources import final_json
+from kusanya_service.simulation.resources import Status, final_json
 from kusanya_service.simulation.tariff import Rate
 from kusanya_service.testing import PaymentService
 

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from tests.kit.payments import polled
 
+from kusanya.domain.status import Status
 from kusanya.errors import ConfigurationError
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
-from kusanya.wire import Collection, Mode, Status
+from kusanya.wire import Collection, Mode
 from kusanya_books.present import timeline
 from kusanya_books.read import load
 from kusanya_books.request import days

@@ -105,7 +105,7 @@ def collect(
         if wait and not made.is_final:
             made = _wait(opened, client, made)
             _report(made, as_json=as_json)
-    if wait and made.status != "succeeded":
+    if wait and not made.is_paid:
         stop(FAILED)
 
 

@@ -4,11 +4,11 @@ from collections import Counter
 
 from kusanya.alarms.anomalous_collections import AnomalousCollection, AnomalyReport
 from kusanya.domain.business_day import EAT
-from kusanya.domain.failure_codes import ADVICE, EXPIRED, NO_CODE, CodeClass
+from kusanya.domain.failure_codes import ADVICE
+from kusanya.domain.status import CAUSES, CodeClass
 from kusanya.filters import Filter, Range, Term, TimeRange
 from kusanya.health.causes import Cause, Causes, Lookback, begins
 from kusanya.text import safe
-from kusanya.wire import Status
 from kusanya_console.commands import LIVE
 from kusanya_console.health.lines import HealthEntry, HealthTarget, leading, plainly
 from kusanya_console.health.reader import HealthReading, channel_target
@@ -44,7 +44,6 @@ _GROUPS = {
     CodeClass.LATER: "later may go well",
     CodeClass.UNKNOWN: "ask the provider",
 }
-_COUNTED_AS = {"expired": EXPIRED, "no code": NO_CODE}
 
 
 def causes(found: HealthReading, width: int) -> list[HealthEntry]:
@@ -82,14 +81,14 @@ def _channels(counted: Causes, known: tuple[str, ...], width: int) -> tuple[str,
 
 
 def _group(cause: Cause) -> CodeClass:
-    group, _ = ADVICE.get(_COUNTED_AS.get(cause.word, cause.word), (CodeClass.UNKNOWN, ""))
+    group, _ = ADVICE.get(cause.word, (CodeClass.UNKNOWN, ""))
     return group
 
 
 def _cause(cause: Cause, named: tuple[str, ...], shape: tuple[int, ...]) -> Line:
     over = cause.seen_before and cause.count > 2 * max(cause.usual, 1)
-    word, role = cell(cause.word, limit=60)
-    word = translate(word) if cause.word in _COUNTED_AS else word
+    status = CAUSES.get(cause.word)
+    word, role = cell(cause.word, limit=60) if status is None else (vocabulary.cause(status), PLAIN)
     runs: list[Run] = [
         (f"  {word}", role),
         *(_some(cause.channels.get(one, 0)) for one in named),
@@ -101,11 +100,8 @@ def _cause(cause: Cause, named: tuple[str, ...], shape: tuple[int, ...]) -> Line
 
 
 def _cause_target(cause: Cause, found: HealthReading) -> HealthTarget:
-    if cause.word in {"expired", "no code"}:
-        status = Status.EXPIRED if cause.word == "expired" else Status.FAILED
-        term = Term("status", (status.value,))
-    else:
-        term = Term("code", (cause.word,))
+    status = CAUSES.get(cause.word)
+    term = Term("code", (cause.word,)) if status is None else Term("status", (status.value,))
     return HealthTarget(
         key=f"cause:{cause.word}",
         name=safe(cause.word, 60),

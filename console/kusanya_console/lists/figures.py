@@ -4,30 +4,31 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
+from kusanya.domain.status import MONEY_FIRST, OPEN, Status
 from kusanya.store.records import Verdict
 from kusanya.text import safe
-from kusanya.wire import Status
 from kusanya_console.feed import CollectionCounts, Snapshot, Tally
 from kusanya_console.ui.format import Line, fit, format_percent
 from kusanya_console.ui.language import translate
-from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
+from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run, role_of
 
 _BARS = " ▁▂▃▄▅▆▇"
 _LABEL = 13
 _TAIL = 20
+_LEAST = 16
+"""Cells of a word, its figure and the gap behind it."""
 
 
 def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[Line]:
     """Return the last hour's counts, their trends, and the day's money."""
     hour, day = snapshot.hour, snapshot.day
-    share = (f"{format_percent(hour.of(Status.SUCCEEDED).count, hour.finals)}", PLAIN)
-    wanted = (Status.SUCCEEDED, Status.CREATED, Status.FAILED, Status.EXPIRED)
-    if short or width < 100:  # noqa: PLR2004 - the narrow breakpoint
-        return [_counted(hour, wanted, width)]
-    wide = min((width - _LABEL - _TAIL) // len(wanted), 28)
+    share = (f"{format_percent(hour.paid.count, hour.finals)}", PLAIN)
+    wide = min((width - _LABEL - _TAIL) // len(MONEY_FIRST), 28)
+    if short or width < 100 or wide < _LEAST:  # noqa: PLR2004 - the narrow breakpoint
+        return [_counted(hour, width)]
     counts: list[Run] = [(fit(f" {translate('last 60 min')}", _LABEL), MUTED)]
     trend: list[Run] = [(fit(f" {translate('per minute')}", _LABEL), MUTED)]
-    for status in wanted:
+    for status in MONEY_FIRST:
         tally = hour.of(status)
         figure, word = f"{tally.count:,}", translate(status.value)
         counts += [
@@ -38,7 +39,7 @@ def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[L
         trend.append((fit(bars(snapshot.trends.get(status.value, ())), wide), MUTED))
     counts += [(f"{translate('success')} ", MUTED), share]
     trend += _others(hour.others, "")
-    paid = day.of(Status.SUCCEEDED)
+    paid = day.paid
     code = safe(day.currency, 8)
     money: list[Run] = [
         (fit(f" {translate('today')}", _LABEL), MUTED),
@@ -52,11 +53,11 @@ def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[L
     return [tuple(counts), tuple(trend), tuple(money)]
 
 
-def _counted(hour: CollectionCounts, wanted: Sequence[Status], width: int) -> Line:
+def _counted(hour: CollectionCounts, width: int) -> Line:
     """Return the counts on one line, closer and then without those open where room is short."""
     lines: list[Line] = []
-    final = [status for status in wanted if status is not Status.CREATED]
-    for statuses, gap in ((wanted, "   "), (wanted, "  "), (final, "  ")):
+    final = [status for status in MONEY_FIRST if status not in OPEN]
+    for statuses, gap in ((MONEY_FIRST, "   "), (MONEY_FIRST, "  "), (final, "  ")):
         line: list[Run] = [(f" {translate('last 60 min')}", MUTED)]
         for status in statuses:
             line += [
@@ -111,7 +112,8 @@ def bars(values: Sequence[int]) -> str:
 
 
 def _role(status: Status, tally: Tally) -> str:
-    return FAILED if status is Status.FAILED and tally.count else PLAIN
+    loud = tally.count and role_of(status) == FAILED
+    return FAILED if loud else PLAIN
 
 
 def _others(count: int, gap: str) -> list[Run]:

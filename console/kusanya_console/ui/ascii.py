@@ -10,7 +10,7 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-_TABLE: Final = str.maketrans(
+TABLE: Final = str.maketrans(
     {
         "○": "o", "●": "*", "✕": "x", "⊘": "-", "≠": "#", "◌": ".", "·": "~", "∅": "0",
         "↻": "r", "◐": "%", "▲": "^", "▼": "v", "▎": "+", "▌": "[", "▐": "]", "│": "|", "┃": "#",
@@ -27,6 +27,4 @@ class AsciiFilter(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
         """Return the segments with each glyph replaced."""
-        return [
-            Segment(text.translate(_TABLE), style, control) for text, style, control in segments
-        ]
+        return [Segment(text.translate(TABLE), style, control) for text, style, control in segments]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from kusanya.wire import Status
+from kusanya.domain.status import Status
 from kusanya.wording import Language
 
 if TYPE_CHECKING:

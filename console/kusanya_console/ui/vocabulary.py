@@ -9,8 +9,8 @@ from typing import Final
 
 from kusanya.domain.channels import channel_label
 from kusanya.domain.limits import ACKNOWLEDGEMENT_TIME
+from kusanya.domain.status import CONTRADICTION, EVENT_TYPES, NO_CODE, Status
 from kusanya.health.delivery_plan import attempt_of, is_extra_attempt
-from kusanya.state.observation import CONTRADICTION
 from kusanya.store.records import (
     CollectionRow,
     DeliveryRow,
@@ -22,7 +22,7 @@ from kusanya.store.records import (
 from kusanya.text import safe
 from kusanya.webhooks.refusals import REFUSAL_REASONS
 from kusanya.webhooks.schedule import ATTEMPTS
-from kusanya.wire import EventType, Mode, Status
+from kusanya.wire import Mode
 from kusanya_console.ui.language import translate
 
 PLAIN: Final = ""
@@ -30,8 +30,6 @@ MUTED: Final = "k.muted"
 RULE: Final = "k.rule"
 FAILED: Final = "k.failed"
 WARN: Final = "k.warn"
-EXPIRED: Final = "k.expired"
-"""Final and not paid, as a failure is; but nothing went wrong: nobody approved it in time."""
 ACCENT: Final = "k.accent"
 STRONG: Final = "k.strong"
 LIVE: Final = "k.live"
@@ -42,11 +40,14 @@ MATCH: Final = "k.match"
 Run = tuple[str, str]
 """A piece of text that is safe to show, and the role it is shown in."""
 
+
+def role_of(status: Status) -> str:
+    """Return the role that a status is shown in."""
+    return f"k.{status.facts.colour}" if status.facts.colour else PLAIN
+
+
 _STATUS: Final[dict[str, tuple[str, str]]] = {
-    Status.CREATED: ("○", MUTED),
-    Status.SUCCEEDED: ("●", PLAIN),
-    Status.FAILED: ("✕", FAILED),
-    Status.EXPIRED: ("⊘", EXPIRED),
+    **{status: (status.facts.glyph, role_of(status)) for status in Status},
     CONTRADICTION: ("≠", FAILED),
 }
 
@@ -153,10 +154,12 @@ def event_type(kind: str | None) -> str:
     """Return the short word of an event type, or the type as received."""
     if kind is None:
         return "—"
-    try:
-        return translate(EventType(kind).status.value)
-    except ValueError:
-        return safe(kind, 40)
+    return translate(EVENT_TYPES[kind].value) if kind in EVENT_TYPES else safe(kind, 40)
+
+
+def cause(known: Status) -> str:
+    """Return what a status counts as among the causes: itself, or no code, in brackets."""
+    return translate(NO_CODE) if known.facts.coded else f"({translate(known.value)})"
 
 
 def intent(state: IntentState) -> Run:

@@ -12,10 +12,11 @@ from typing import Final
 
 import msgspec
 
+from kusanya.domain.status import FINAL, UNPAID
 from kusanya.health.causes import times_to_final
 from kusanya.store import Store
 from kusanya.store.records import RollupRow
-from kusanya.wire import FINAL, Mode, Status
+from kusanya.wire import Mode
 
 _HOUR: Final = timedelta(hours=1)
 _WEEK: Final = timedelta(days=7)
@@ -129,6 +130,6 @@ def _counts(rows: Iterable[RollupRow]) -> tuple[Counter[str], Counter[str]]:
     for row in rows:
         if row.status in FINAL:
             finals[row.channel] += row.count
-        if row.status in {Status.FAILED, Status.EXPIRED}:
+        if row.status in UNPAID:
             failed[row.channel] += row.count
     return finals, failed

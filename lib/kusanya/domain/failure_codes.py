@@ -5,37 +5,17 @@ here appears as itself. The embedded service keeps its own list, as an independe
 compares the two. Source: the field's codes; assumption OPEN_SETS.
 """
 
-from enum import StrEnum
 from typing import Final
 
-import msgspec
+from kusanya.domain.status import CAUSES, CodeClass, Words
 
 
-class CodeClass(StrEnum):
-    """Who can do something about a failure."""
-
-    LATER = "retry_later"
-    CUSTOMER = "customer"
-    DATA = "data"
-    UNKNOWN = "unknown"
-
-
-class FailureCode(msgspec.Struct, frozen=True, kw_only=True):
+class FailureCode(Words, frozen=True, kw_only=True):
     """What is known of one failure code."""
 
     group: CodeClass
     advice: str
     """For an analyst: what helps."""
-    english: str
-    """For the customer: what happened."""
-    swahili: str
-    step_english: str = ""
-    """For the customer: what comes next; empty where there is nothing to do."""
-    step_swahili: str = ""
-    support_step: str
-    """What support itself does next."""
-    may_prompt: bool = False
-    """Whether a new request may be offered."""
     sample_share: float = 0.0
     """Its share of the failures of the sample month; all of them make 1."""
 
@@ -163,12 +143,9 @@ FAILURE_CODES: Final[dict[str, FailureCode]] = {
     ),
 }
 
-EXPIRED: Final = "(expired)"
-NO_CODE: Final = "(no code)"
 UNKNOWN_ADVICE: Final = "Ask the provider what it means; never retry it automatically."
 ADVICE: Final[dict[str, tuple[CodeClass, str]]] = {
     **{code: (known.group, known.advice) for code, known in FAILURE_CODES.items()},
-    EXPIRED: (CodeClass.CUSTOMER, "Look the collection up once more, then a new attempt."),
-    NO_CODE: (CodeClass.UNKNOWN, "The service gave no code; look at its message."),
+    **{cause: (status.facts.group, status.facts.advice) for cause, status in CAUSES.items()},
 }
 """Who can do something, and what: for every way in which no money came."""

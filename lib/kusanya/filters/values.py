@@ -8,10 +8,9 @@ from typing import Final
 
 from kusanya.domain.channels import CHANNEL_NAMES, CHANNELS
 from kusanya.domain.collection_columns import FieldType
+from kusanya.domain.status import CONTRADICTION, Status
 from kusanya.filters.terms import UNITS, FilterError, Range, TimeRange, Value
 from kusanya.privacy import PhoneError, normalise_phone
-from kusanya.state.observation import CONTRADICTION
-from kusanya.wire import Status
 
 STATUSES: Final = frozenset({*(status.value for status in Status), CONTRADICTION})
 

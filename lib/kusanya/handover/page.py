@@ -12,13 +12,14 @@ from kusanya.alarms.acknowledgements import Acknowledgements, acknowledgements
 from kusanya.alarms.alarm import Alarm, describe_alarm_id, names_of
 from kusanya.alarms.rules import raised
 from kusanya.domain.business_day import format_instant
+from kusanya.domain.status import PAID
 from kusanya.handover.acts import ActRun, ShiftActs, load_acts
 from kusanya.lookup import Subject, load_subjects
 from kusanya.privacy import mask_text
 from kusanya.store import Store
 from kusanya.store.records import IntentRow, Verdict
 from kusanya.text import safe
-from kusanya.wire import Mode, Status
+from kusanya.wire import Mode
 
 _HOUR: Final = timedelta(hours=1)
 _OPEN_SHOWN: Final = 20
@@ -76,7 +77,7 @@ def _load(store: Store, mode: Mode, *, since: datetime, now: datetime) -> Handov
         statuses[row.status] += row.count
     for row in store.rollups.finals_within(mode, since=since, until=until):
         finals[row.status] += row.count
-        if row.status == Status.SUCCEEDED:
+        if row.status in PAID:
             collected[row.currency] += row.amount
     deliveries: Counter[str] = Counter()
     for arrivals in (

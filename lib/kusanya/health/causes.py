@@ -15,9 +15,10 @@ from typing import Final
 import msgspec
 
 from kusanya.domain.business_day import day_start
+from kusanya.domain.status import cause_of
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, RollupRow
-from kusanya.wire import Mode, Status
+from kusanya.wire import Mode
 
 TIMED: Final = 1_000
 """Times to a final state are those of so many collections, the last that became final."""
@@ -40,7 +41,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """One failure code, or an expiry, in one span of time."""
 
     word: str
-    """The failure code as received, or "expired"."""
+    """The failure code as received; in brackets a status that has none, or (no code)."""
     channels: dict[str, int]
     count: int
     usual: int
@@ -84,17 +85,20 @@ def causes(store: Store, mode: Mode, *, lookback: Lookback, now: datetime) -> Ca
         earlier = [(since - n * _DAY, now - n * _DAY) for n in range(1, _DAYS_BEFORE + 1)]
     before = [_weighed(store, mode, begin, end) for begin, end in earlier]
     currencies = Counter[str]()
-    for row in rows:
+    for _, row in rows:
         currencies[row.currency] += row.count
     currency = max(currencies, key=lambda code: (currencies[code], code), default="TZS")
-    found = [_cause(word, rows, before, currency) for word in sorted({_word(row) for row in rows})]
+    found = [_cause(word, rows, before, currency) for word in sorted({word for word, _ in rows})]
     return Causes(tuple(sorted(found, key=lambda cause: (-cause.count, cause.word))), currency)
 
 
 def _cause(
-    word: str, rows: Sequence[RollupRow], before: Sequence[Mapping[str, float]], currency: str
+    word: str,
+    rows: Sequence[tuple[str, RollupRow]],
+    before: Sequence[Mapping[str, float]],
+    currency: str,
 ) -> Cause:
-    mine = [row for row in rows if _word(row) == word]
+    mine = [row for named, row in rows if named == word]
     channels = Counter[str]()
     for row in mine:
         channels[row.channel] += row.count
@@ -113,18 +117,16 @@ def _weighed(store: Store, mode: Mode, since: datetime, until: datetime) -> Mapp
     """Return the count of each word; an hour that lies partly inside counts by its part."""
     begin = since.replace(minute=0, second=0, microsecond=0)
     found: dict[str, float] = defaultdict(float)
-    for row in _failed(store.rollups.collections(mode, since=begin, until=until)):
+    for word, row in _failed(store.rollups.collections(mode, since=begin, until=until)):
         inside = min(row.hour + _HOUR, until) - max(row.hour, since)
-        found[_word(row)] += row.count * (inside / _HOUR)
+        found[word] += row.count * (inside / _HOUR)
     return found
 
 
-def _failed(rows: Sequence[RollupRow]) -> list[RollupRow]:
-    return [row for row in rows if row.count and row.status in {Status.FAILED, Status.EXPIRED}]
-
-
-def _word(row: RollupRow) -> str:
-    return row.status if row.status == Status.EXPIRED else row.failure_code or "no code"
+def _failed(rows: Sequence[RollupRow]) -> list[tuple[str, RollupRow]]:
+    """Return the rows that brought no money, each with its cause."""
+    named = ((cause_of(row.status, row.failure_code), row) for row in rows if row.count)
+    return [(word, row) for word, row in named if word is not None]
 
 
 class TimeToFinal(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ import msgspec
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.store.records.erased_names import is_stand_in
-from kusanya.wire import Mode, Status
+from kusanya.wire import Mode
 
 ALSO_WITHIN: Final = timedelta(hours=24)
 """How far back other collections on the same phone are listed with a timeline."""
@@ -56,4 +56,4 @@ def around(
 
 
 def _is_claimed(store: Store, row: CollectionRow) -> bool:
-    return row.status != Status.SUCCEEDED and bool(store.receipts.of(row.id, row.mode))
+    return not row.is_paid and bool(store.receipts.of(row.id, row.mode))

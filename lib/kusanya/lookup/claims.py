@@ -10,7 +10,6 @@ import msgspec
 from kusanya.lookup.timeline import Timeline
 from kusanya.privacy import mask_text
 from kusanya.text import safe
-from kusanya.wire import Status
 from kusanya.wording import money
 
 
@@ -44,7 +43,7 @@ def _shared(timeline: Timeline) -> Iterator[ReceiptClaim]:
 
 def _unpaid(timeline: Timeline) -> Iterator[ReceiptClaim]:
     row = timeline.row
-    if not timeline.is_claimed or row.status == Status.SUCCEEDED:
+    if not timeline.is_claimed or row.is_paid:
         return
     urgent, status = row.final_seen_at is not None, safe(row.status, 40)
     for fact in timeline.receipts:

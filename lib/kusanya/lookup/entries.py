@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from kusanya.domain.status import OPEN
 from kusanya.state.observation import Observation, Source
 from kusanya.store.records import (
     AttemptRow,
@@ -20,7 +21,6 @@ from kusanya.store.records import (
     ReceiptFact,
     Verdict,
 )
-from kusanya.wire import Status
 
 _ANSWERED: Final = "answered"
 _NOT_SENT: Final = "not_sent"
@@ -102,7 +102,7 @@ def _observation_detail(fact: Observation) -> str:
     match fact.source:
         case Source.ANSWER if fact.replayed:
             return "202 replayed: the original answer, it tells the past"
-        case Source.ANSWER if fact.collection.status == Status.CREATED:
+        case Source.ANSWER if fact.collection.status in OPEN:
             return f"202, fee fixed at {fact.collection.fee:,}; the service prompts the phone"
         case Source.ANSWER:
             detail = f"202, fee fixed at {fact.collection.fee:,}"

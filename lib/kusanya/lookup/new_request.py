@@ -13,14 +13,14 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from kusanya.domain.status import CODED, CONTRADICTION, UNPAID
 from kusanya.lookup.around import Neighbours
 from kusanya.lookup.creation_timeline import CreationTimeline
 from kusanya.lookup.timeline import Timeline
 from kusanya.privacy import redact
 from kusanya.store.records import CollectionRow, IntentRow, IntentState
 from kusanya.text import safe
-from kusanya.wire import Status
-from kusanya.wording import CONTRADICTION, OTHER, UNKNOWN_OUTCOME, Advice, advise, is_late, money
+from kusanya.wording import OTHER, UNKNOWN_OUTCOME, Advice, advise, is_late, money
 
 _IN_PROGRESS: Final = "payment_in_progress"
 _DUPLICATE: Final = "duplicate"
@@ -115,7 +115,7 @@ def _of_collection(timeline: Timeline) -> Iterator[NewRequest]:
             "the facts about this collection contradict each other",
             "Escalate with the evidence card; send no prompt.",
         )
-    if timeline.is_claimed and row.status != Status.SUCCEEDED:
+    if timeline.is_claimed and not row.is_paid:
         yield _no(
             Reason.CLAIMED,
             "the customer holds a confirmation that may be of this one",
@@ -127,14 +127,14 @@ def _of_collection(timeline: Timeline) -> Iterator[NewRequest]:
             "this one is not final, its prompt may still be open",
             "Wait, or fetch the present state; send no second prompt.",
         )
-    elif row.status == Status.SUCCEEDED:
+    elif row.is_paid:
         yield NewRequest(
             safe=False,
             reason=Reason.PAID,
             sentence="paid: a new request would be a new payment",
             next_step="Nothing to do.",
         )
-    if row.status != Status.FAILED:
+    if row.status not in CODED:
         return
     over = (row.completed_at or row.final_seen_at or row.created_at) + _IN_PROGRESS_FOR
     if row.failure_code == _IN_PROGRESS and timeline.at < over:
@@ -214,7 +214,7 @@ def _of_neighbours(
             "another prompt on this phone, or for this order, may still be open",
             "Wait until the other prompt is over; send no second one before.",
         )
-    paid = next((row for row in around.same_reference if row.status == Status.SUCCEEDED), None)
+    paid = next((row for row in around.same_reference if row.is_paid), None)
     if paid is not None:
         yield _no(
             Reason.PAID_UNDER_REFERENCE,
@@ -244,7 +244,7 @@ def _about(timeline: Timeline, verdict: NewRequest) -> Advice:
     if verdict.reason is Reason.CLAIMED:
         # Its own state would ask somebody to pay who says to have paid.
         return advise(UNKNOWN_OUTCOME)
-    over_unpaid = row.status in {Status.FAILED, Status.EXPIRED}
+    over_unpaid = row.status in UNPAID
     if over_unpaid and verdict.reason in _MAY_HAVE_PAID:
         # What became of this one would be read as an invitation to pay again.
         return advise(UNKNOWN_OUTCOME)
@@ -260,7 +260,7 @@ def _about(timeline: Timeline, verdict: NewRequest) -> Advice:
 
 
 def _paid_by(rows: tuple[CollectionRow, ...]) -> Advice:
-    paid = next(row for row in rows if row.status == Status.SUCCEEDED)
+    paid = next(row for row in rows if row.is_paid)
     return advise(paid.status, amount=paid.amount, currency=paid.currency)
 
 

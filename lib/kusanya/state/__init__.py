@@ -2,7 +2,6 @@
 
 from kusanya.state.fold import fold
 from kusanya.state.observation import (
-    CONTRADICTION,
     CollectionState,
     Contradiction,
     Dispute,
@@ -11,7 +10,6 @@ from kusanya.state.observation import (
 )
 
 __all__ = [
-    "CONTRADICTION",
     "CollectionState",
     "Contradiction",
     "Dispute",

@@ -12,10 +12,10 @@ from typing import Final
 import msgspec
 
 from kusanya.domain.business_day import EAT
+from kusanya.domain.status import CODED, EVENT_TYPES, Status
 from kusanya.privacy import mask_text
 from kusanya.state.observation import CollectionState, Contradiction, Observation, Source
 from kusanya.text import safe
-from kusanya.wire import EventType, Status
 
 
 class AnomalyKind(StrEnum):
@@ -244,12 +244,12 @@ def _of_completion(state: CollectionState) -> Iterator[Anomaly]:
 
 
 def _of_words(state: CollectionState) -> Iterator[Anomaly]:
-    if state.status == Status.FAILED and not state.failure_code:
+    if state.status in CODED and not state.failure_code:
         yield _odd(
             AnomalyKind.FAILED_WITHOUT_FAILURE_CODE,
             "It failed without a failure code: nobody can tell the customer why. Fetch it again.",
         )
-    if state.failure_code and Status.FAILED not in state.statuses:
+    if state.failure_code and CODED.isdisjoint(state.statuses):
         yield _odd(
             AnomalyKind.FAILURE_CODE_WITHOUT_FAILURE,
             f"It carries the failure code {safe(state.failure_code, 60)} but did not fail.",
@@ -265,7 +265,6 @@ def _of_words(state: CollectionState) -> Iterator[Anomaly]:
 
 
 _STATUSES: Final = frozenset(Status)
-_TYPES: Final[dict[str, Status]] = {kind.value: kind.status for kind in EventType}
 
 
 def _of_facts(state: CollectionState, facts: Sequence[Observation]) -> Iterator[Anomaly]:
@@ -278,7 +277,7 @@ def _of_facts(state: CollectionState, facts: Sequence[Observation]) -> Iterator[
     for fact in facts:
         if fact.event_type is None:
             continue
-        expected = _TYPES.get(fact.event_type)
+        expected = EVENT_TYPES.get(fact.event_type)
         said = safe(fact.event_type, 60)
         if expected is None:
             yield _odd(

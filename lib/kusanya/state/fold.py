@@ -17,9 +17,9 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import fields as struct_fields
 
+from kusanya.domain.status import CONTRADICTION, FINAL, OPEN, Status
 from kusanya.privacy import mask_phone
 from kusanya.state.observation import (
-    CONTRADICTION,
     CollectionState,
     Contradiction,
     Dispute,
@@ -27,7 +27,7 @@ from kusanya.state.observation import (
     ShownStatus,
     Source,
 )
-from kusanya.wire import FINAL, Collection, Mode, Status
+from kusanya.wire import Collection, Mode
 
 FIXED: Final = (
     "amount",
@@ -238,11 +238,11 @@ def _status(
 ) -> ShownStatus:
     if finals:
         return next(iter(finals)) if len(finals) == 1 else CONTRADICTION
-    if statuses == {Status.CREATED}:
-        return Status.CREATED
+    if len(statuses) == 1:
+        return next(iter(statuses))
     # Among statuses we cannot rank the one observed last is nearest to the present. A replayed
     # answer is of the past, whenever it was observed.
-    unknown = [fact for fact in facts if fact.collection.status != Status.CREATED]
+    unknown = [fact for fact in facts if fact.collection.status not in OPEN]
     present = [fact for fact in unknown if not fact.replayed] or unknown
     return present[-1].collection.status
 

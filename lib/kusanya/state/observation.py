@@ -6,12 +6,13 @@ GET. Observations are never changed or removed; the state is computed from them 
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from kusanya.domain.status import PAID, Status
 from kusanya.privacy import mask_phone
-from kusanya.wire import Collection, Mode, Status
+from kusanya.wire import Collection, Mode
 
 
 class Source(StrEnum):
@@ -65,8 +66,6 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
         return self.disputed is None and self.observed_in == mode and self.collection.mode == mode
 
 
-CONTRADICTION: Final = "contradiction"
-"""The status shown for a collection with two different final states."""
 ShownStatus: TypeAlias = Status | Literal["contradiction"]
 """What is shown as the status of a collection."""
 
@@ -136,7 +135,7 @@ class CollectionState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def net(self) -> int | None:
         """Return amount less fee for a succeeded collection, None for any other."""
-        return self.amount - self.fee if self.status == "succeeded" else None
+        return self.amount - self.fee if self.status in PAID else None
 
     def __repr__(self) -> str:
         return (

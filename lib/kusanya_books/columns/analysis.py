@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from kusanya.domain.status import FIGURES
 from kusanya_books.columns.dtypes import AT, D, F, S, Schema, T, W
 from kusanya_books.columns.input import TARIFF
 
@@ -13,10 +14,7 @@ DAILY: Final = Schema(
         "currency": T,
         "channel": T,
         "attempts": W,
-        "succeeded": W,
-        "failed": W,
-        "expired": W,
-        "open": W,
+        **dict.fromkeys(FIGURES, W),
         "other": W,
         "gross": W,
         "fee": W,

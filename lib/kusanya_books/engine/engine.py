@@ -21,6 +21,7 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
+from kusanya.domain import status
 from kusanya.errors import FrameError
 from kusanya_books import columns
 from kusanya_books.columns import DType, Schema
@@ -119,7 +120,7 @@ class Engine(ABC):
             raise ValueError("test and live are never matched together: choose one mode")
 
     def _own(self, sql: str) -> str:
-        known = {**self._values, "hash": self.hash_function}
+        known = {**status.SQL, **self._values, "hash": self.hash_function}
         return _NAME.sub(lambda found: known[found[1]], sql)
 
     def __enter__(self) -> Self:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 import pandas as pd
 
+from kusanya.domain.status import PAID
 from kusanya_books import columns
 from kusanya_books.columns import COLLECTIONS, COVERAGE, DType, Schema
 from kusanya_books.engine.engines import open_engine
@@ -39,10 +40,10 @@ SELECT
     sum(CASE WHEN is_paid THEN 0 ELSE 1 END)::BIGINT AS open_rows,
     sum(CASE WHEN is_paid THEN 0 ELSE amount END)::BIGINT AS open_amount
 FROM (
-    SELECT channel, currency, amount, fee, status = 'succeeded' AS is_paid
+    SELECT channel, currency, amount, fee, status IN {paid} AS is_paid
     FROM collections
-    WHERE (status = 'succeeded' AND business_day BETWEEN $first AND $last)
-        OR (status = 'created' AND created_day BETWEEN $first AND $open_upto)
+    WHERE (status IN {paid} AND business_day BETWEEN $first AND $last)
+        OR (status IN {open} AND created_day BETWEEN $first AND $open_upto)
 ) AS taken
 GROUP BY channel, currency
 ORDER BY channel, currency
@@ -133,9 +134,7 @@ def _currency_in_words(frame: pd.DataFrame, currency: str) -> str:
 def _met_by_books(matched: LedgerMatch, paid: dict[Key, Taken]) -> Met:
     rows = matched.rows
     alone = rows[
-        rows["row_no"].isna()
-        & rows["match_rule"].isna()
-        & (rows["status_service"] == "succeeded").fillna(value=False)
+        rows["row_no"].isna() & rows["match_rule"].isna() & rows["status_service"].isin(PAID)
     ]
     return _less(paid, _sums(alone, "currency_service", "amount_service"), lambda _: True)
 
@@ -147,9 +146,7 @@ def _met_by_operator(inputs: Inputs, operator: OperatorMatch, paid: dict[Key, Ta
     channels = set(movements.loc[movements["leg"] == "operator", "channel"].dropna())
     rows = operator.rows
     alone = rows[
-        rows["line_no"].isna()
-        & rows["group_key"].isna()
-        & (rows["status_service"] == "succeeded").fillna(value=False)
+        rows["line_no"].isna() & rows["group_key"].isna() & rows["status_service"].isin(PAID)
     ]
     return _less(paid, _sums(alone, "currency", "amount_service"), channels.__contains__)
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 import pandas as pd
 
+from kusanya.domain.status import FIGURES
 from kusanya_books.columns import DType
 from kusanya_books.judge.worst_first import worst_first
 from kusanya_books.match import breaks
@@ -74,8 +75,8 @@ _READ: Final[tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]] = (
     (
         "effective_bps",
         (
-            *("business_day", "channel", "currency", "attempts", "succeeded", "failed"),
-            *("expired", "gross", "fee", "net", "effective_bps", "fee_drift"),
+            *("business_day", "channel", "currency", "attempts", *FIGURES[:-1]),
+            *("gross", "fee", "net", "effective_bps", "fee_drift"),
         ),
         (),
     ),
@@ -130,7 +131,7 @@ _CODES: Final = ("break_code", "line", "code")
 _ADDED: Final = frozenset(
     {
         *("rows", "amount", "fee", "gross", "net", "count", "payments", "booked", "refund"),
-        *("attempts", "succeeded", "failed", "expired", "open", "other", "expected_fee"),
+        *("attempts", *FIGURES, "other", "expected_fee"),
         *("amount_ledger", "amount_service", "fee_ledger", "fee_service", "bridge_effect"),
         *(
             "at_stake",

@@ -9,6 +9,7 @@ import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 
+from kusanya.domain.status import PAID
 from kusanya.errors import InputRefused
 from kusanya.text import safe
 from kusanya_books import columns
@@ -162,7 +163,7 @@ def _first(read: pd.DataFrame, names: tuple[str, ...]) -> Any:
 
 def _closed(folder: Path) -> pd.DataFrame:
     closed = columns.check(columns.from_arrow(pq.read_table(folder / "closed.parquet")), CLOSED)
-    paid = closed[(closed["status"] == "succeeded") & closed["business_day"].notna()]
+    paid = closed[closed["status"].isin(PAID) & closed["business_day"].notna()]
     rows = {
         "row_no": pd.Series(range(1, len(paid) + 1), index=paid.index, dtype="Int64"),
         "label": paid["id"] + " " + paid["reference"].fillna(""),

@@ -10,11 +10,11 @@ from typing import Final
 import msgspec
 
 from kusanya.domain.assumptions import CURRENCY
-from kusanya.wire import Mode, Status
+from kusanya.wire import Mode
 from kusanya_service.http.idempotency import RETENTION_MS, KeyUse, is_kept
 from kusanya_service.http.requests import NewCollection
 from kusanya_service.simulation.clock import iso
-from kusanya_service.simulation.resources import Collection, encode
+from kusanya_service.simulation.resources import Collection, Status, encode
 from kusanya_service.simulation.rules import Rules
 from kusanya_service.simulation.tariff import channel_of, fee_of
 from kusanya_service.storage import changes, queries

@@ -10,10 +10,9 @@ from typing import Any, Final
 import msgspec
 
 from kusanya.domain.limits import ACKNOWLEDGEMENT_TIME, IDEMPOTENCY_KEY_MAX_LENGTH
-from kusanya.wire import EventType
 from kusanya_service.errors import Error
 from kusanya_service.http.requests import NewCollection
-from kusanya_service.simulation.resources import Collection, Event, Principal
+from kusanya_service.simulation.resources import Collection, Event, Principal, Status
 from kusanya_service.simulation.rules import Bounds
 
 _JSON: Final = "application/json"
@@ -40,7 +39,9 @@ def document(bounds: Bounds, signature_header: str) -> bytes:
             },
             "security": [{"ApiKey": []}],
             "paths": _paths(),
-            "webhooks": {one.value: _webhook(one, signature_header) for one in EventType},
+            "webhooks": {
+                one.event_type: _webhook(one, signature_header) for one in Status if one.is_final
+            },
             "components": {
                 "securitySchemes": {"ApiKey": {"type": "http", "scheme": "bearer"}},
                 "schemas": _schemas(bounds),
@@ -142,12 +143,12 @@ def _get(operation: str, schema: str, prefix: str | None) -> Json:
     return {"get": described}
 
 
-def _webhook(event: EventType, signature_header: str) -> Json:
+def _webhook(status: Status, signature_header: str) -> Json:
     within_s = int(ACKNOWLEDGEMENT_TIME.total_seconds())
     return {
         "post": {
-            "operationId": f"on.{event.value}",
-            "summary": f"Sent to each endpoint of the mode: a collection is {event.status.value}",
+            "operationId": f"on.{status.event_type}",
+            "summary": f"Sent to each endpoint of the mode: a collection is {status}",
             "security": [],
             "parameters": [
                 {

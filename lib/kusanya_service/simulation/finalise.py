@@ -5,20 +5,17 @@ every attempt sends and GET /v1/events/{id} answers. Source: States and transiti
 """
 
 from collections.abc import Sequence
-from typing import Final
 
 import msgspec
 
-from kusanya.wire import EventType, Mode, Status
+from kusanya.wire import Mode
 from kusanya_service.simulation.clock import iso
 from kusanya_service.simulation.networks import FAILURES
-from kusanya_service.simulation.resources import Event, encode, final_json
+from kusanya_service.simulation.resources import Event, Status, encode, final_json
 from kusanya_service.simulation.rules import Rules
 from kusanya_service.storage import changes, queries
 from kusanya_service.storage.database import Connection
 from kusanya_service.storage.records import OpenDelivery
-
-_TYPES: Final = {event.status: event for event in EventType}
 
 
 def finalise(
@@ -56,7 +53,7 @@ def _finalise_one(
     event = changes.next_number(connection, "event")
     body = Event(
         id=rules.random.identifier("evt", event),
-        type=_TYPES[status],
+        type=status.event_type,
         created_at=iso(now_ms),
         mode=Mode(found.mode),
         data=msgspec.Raw(final),
@@ -67,7 +64,7 @@ def _finalise_one(
         event_id=body.id,
         collection=number,
         mode=found.mode,
-        event_type=body.type.value,
+        event_type=body.type,
         body=encode(body),
     )
     return _open_deliveries(

@@ -4,15 +4,38 @@ Fields that do not apply yet are absent (assumption OPTIONAL_FIELDS). The OpenAP
 of these types. Source: Resources and their fields.
 """
 
+from enum import StrEnum
 from typing import Annotated, Final, Literal
 
 import msgspec
 
-from kusanya.wire import EventType, Mode, Status
+from kusanya.wire import Mode
 from kusanya_service.simulation.clock import iso
 
 encode: Final = msgspec.json.Encoder().encode
 Instant = Annotated[str, msgspec.Meta(extra_json_schema={"format": "date-time"})]
+
+
+class Status(StrEnum):
+    """The states of a collection: this service's own list, as a check of the library's."""
+
+    CREATED = "created"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    EXPIRED = "expired"
+
+    @property
+    def is_final(self) -> bool:
+        """Return whether it never changes; each such state is announced by an event."""
+        return self is not Status.CREATED
+
+    @property
+    def event_type(self) -> str:
+        """Return the type of the event that announces this final state."""
+        return f"collection.{self.value}"
+
+
+EVENT_TYPES: Final = tuple(status.event_type for status in Status if status.is_final)
 
 
 class Collection(msgspec.Struct, kw_only=True, frozen=True, gc=False):
@@ -40,7 +63,7 @@ class Event(msgspec.Struct, kw_only=True, frozen=True):
     """The message that a collection became final; `data` is the collection at that moment."""
 
     id: Annotated[str, msgspec.Meta(pattern="^evt_")]
-    type: EventType
+    type: Annotated[str, msgspec.Meta(extra_json_schema={"enum": EVENT_TYPES})]
     created_at: Instant
     mode: Mode
     data: Annotated[

@@ -31,7 +31,7 @@ MIGRATIONS: Final[tuple[tuple[str, str], ...]] = (
             seq INTEGER PRIMARY KEY,
             id TEXT NOT NULL UNIQUE,
             mode TEXT NOT NULL CHECK (mode IN ('test', 'live')),
-            status TEXT NOT NULL CHECK (status IN ('created', 'succeeded', 'failed', 'expired')),
+            status TEXT NOT NULL,
             outcome TEXT NOT NULL,
             twice INTEGER NOT NULL CHECK (twice IN (0, 1)),
             due_at INTEGER,

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kusanya.state import CONTRADICTION, CollectionState, Observation, Source, fold
+from kusanya.domain.status import CONTRADICTION
+from kusanya.state import CollectionState, Observation, Source, fold
 from kusanya.wire import Mode
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

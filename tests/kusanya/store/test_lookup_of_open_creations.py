@@ -12,6 +12,7 @@ from tests.kit.intents import prepare_intent
 from kusanya.clock import ManualClock
 from kusanya.domain.business_day import day_start
 from kusanya.domain.failure_codes import FAILURE_CODES
+from kusanya.domain.status import FINAL
 from kusanya.lookup import (
     CreationTimeline,
     LookupResult,
@@ -29,7 +30,7 @@ from kusanya.lookup import (
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.records import IntentRow, IntentState, Note
-from kusanya.wire import FINAL, Mode
+from kusanya.wire import Mode
 
 PHONE = "255754000009"
 OFFERS = ("send a new request", "offer a new request", "a new try", "shall we send", "ombi jipya")

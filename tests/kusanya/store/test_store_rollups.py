@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from sqlalchemy import text
 
-from kusanya.state.observation import CONTRADICTION, Source
+from kusanya.domain.status import CONTRADICTION
+from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.records import RollupRow
 from kusanya.wire import Mode

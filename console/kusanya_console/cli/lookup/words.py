@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from kusanya.domain.business_day import EAT
+from kusanya.domain.status import Status
 from kusanya.lookup import (
     CreationTimeline,
     EventKind,
@@ -29,7 +30,7 @@ from kusanya.state.anomalies import Anomaly, anomalies
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.text import safe
-from kusanya.wire import Mode, Status
+from kusanya.wire import Mode
 from kusanya.wording import Advice, Wording
 from kusanya_console.lookup.message_lines import summary
 from kusanya_console.lookup.words import looked_at, looked_for, tried

@@ -11,6 +11,7 @@ from datetime import datetime
 from kusanya.alarms.alarm import Alarm
 from kusanya.domain.business_day import format_instant
 from kusanya.domain.channels import channel_label
+from kusanya.domain.status import UNPAID, Status
 from kusanya.privacy import mask_phone
 from kusanya.store.records import (
     Acknowledgement,
@@ -20,7 +21,6 @@ from kusanya.store.records import (
     Verdict,
 )
 from kusanya.text import safe
-from kusanya.wire import Status
 from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.feed import CollectionCounts, Snapshot
 from kusanya_console.ui.format import format_money, format_percent, format_text
@@ -29,7 +29,6 @@ from kusanya_console.ui.vocabulary import attempt_words, first_sent_words
 
 _NAME = 60
 _MASKED = re.compile(r"(?:\+|(?<![0-9]))[0-9]*+•+([0-9]*)")
-_NOT_PAID = frozenset({Status.FAILED.value, Status.EXPIRED.value})
 
 
 def spoken(line: str) -> str:
@@ -105,7 +104,7 @@ def status_lines(snapshot: Snapshot, *, now: datetime) -> Iterator[str]:
     at = format_instant(snapshot.at, now=now)
     yield translate("{mode} mode, as of {at} East Africa Time", mode=snapshot.mode.value, at=at)
     yield f"{translate('last 60 minutes')}: {_counts(snapshot.hour)}"
-    paid = snapshot.day.of(Status.SUCCEEDED)
+    paid = snapshot.day.paid
     money = snapshot.day.currency
     collected = translate(
         "collected {amount}, fees {fee}, net {net}",
@@ -130,7 +129,7 @@ def status_lines(snapshot: Snapshot, *, now: datetime) -> Iterator[str]:
 
 def is_problem(row: CollectionRow) -> bool:
     """Return whether a collection needs attention, or ended without money."""
-    return bool(row.contradictions) or row.status in _NOT_PAID or row.status not in set(Status)
+    return bool(row.contradictions) or row.status in UNPAID or row.status not in set(Status)
 
 
 def summary_line(rows: Sequence[CollectionRow]) -> str:
@@ -156,7 +155,7 @@ def _counts(figures: CollectionCounts) -> str:
         said.append(translate("{count} in another state", count=f"{figures.others:,}"))
     finals = figures.finals
     if finals:
-        share = format_percent(figures.of(Status.SUCCEEDED).count, finals)
+        share = format_percent(figures.paid.count, finals)
         said.append(f"{translate('success')} {share}")
     if figures.other_currencies:
         said.append(translate("sums in {currency} alone", currency=safe(figures.currency, 8)))

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from kusanya.wire import FINAL
+from kusanya.domain.status import FINAL
 
 
 class Mismatch(msgspec.Struct, frozen=True):

@@ -13,8 +13,9 @@ import msgspec
 
 from kusanya.clock import Clock, SystemClock
 from kusanya.domain.limits import ACKNOWLEDGEMENT_TIME, RETRY_GAPS, TEST_COMPLETION_MAX
+from kusanya.domain.status import FINAL, Status
 from kusanya.store.records import DeliveryFilter, Key, Verdict
-from kusanya.wire import FINAL, Mode
+from kusanya.wire import Mode
 from kusanya_console.sandbox.dashboard.client import DashboardClient
 from kusanya_console.sandbox.demo.convergence import Mismatch, StoredState, compare
 
@@ -117,10 +118,7 @@ def _open(counts: dict[str, int]) -> int:
 def _line(
     second: int, counts: dict[str, int], verdicts: dict[str, int], lag: timedelta | None
 ) -> str:
-    states = "  ".join(
-        f"{status} {counts.get(status, 0):>4}"
-        for status in ("created", "succeeded", "failed", "expired")
-    )
+    states = "  ".join(f"{status} {counts.get(status, 0):>4}" for status in Status)
     lag_text = "     -" if lag is None else f"{lag / timedelta(milliseconds=1):4.0f} ms"
     return f"{second:>4} s  {states}  verified {verdicts.get('verified', 0):>4}  lag {lag_text}"
 

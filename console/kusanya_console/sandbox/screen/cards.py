@@ -9,6 +9,7 @@ from datetime import datetime
 import msgspec
 
 from kusanya.alarms.sender import SenderEndpoint
+from kusanya.domain.status import OPEN
 from kusanya.privacy import mask_phone
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya_console.sandbox.dashboard.phones import ScriptedPhone
@@ -178,7 +179,7 @@ def _endpoint(one: SenderEndpoint, look: Look, width: int) -> list[Line]:
 
 
 def _phone(one: ScriptedPhone, width: int) -> list[Line]:
-    stays = one.outcome == "created"
+    stays = one.outcome in OPEN
     said = "A test collection on this phone stays created: {what}."
     money = "Test mode never moves money."
     if not stays:

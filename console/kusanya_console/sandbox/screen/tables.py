@@ -11,6 +11,7 @@ from zlib import crc32
 import msgspec
 
 from kusanya.alarms.sender import SenderEndpoint
+from kusanya.domain.status import Status
 from kusanya.privacy import mask_phone
 from kusanya.wire import Mode
 from kusanya_console.sandbox.dashboard.phones import SCRIPTED, ScriptedPhone
@@ -19,7 +20,7 @@ from kusanya_console.sandbox.screen.parsing import FAULTS
 from kusanya_console.ui.columns import Column
 from kusanya_console.ui.format import Look, cell, format_duration, format_instant
 from kusanya_console.ui.language import translate, translate_filled
-from kusanya_console.ui.vocabulary import FAILED, LIVE, MUTED, PLAIN, WARN, Run
+from kusanya_console.ui.vocabulary import FAILED, LIVE, MUTED, PLAIN, WARN, Run, role_of
 
 
 class ServiceTab(StrEnum):
@@ -143,13 +144,15 @@ def _endpoint(one: SenderEndpoint, look: Look) -> Item:
     return _item(one.id, one, cell(one.url, limit=200), mode(one.mode), state(one), fuse(one, look))
 
 
+_ENDS: Final[dict[str, str]] = {status: role_of(status) for status in Status}
+
+
 def _phone(one: ScriptedPhone) -> Item:
-    ends = {"succeeded": PLAIN, "expired": PLAIN, "created": MUTED}.get(one.outcome, FAILED)
     return _item(
         one.number,
         one,
         (mask_phone(one.number), PLAIN),
-        (translate(one.outcome), ends),
+        (translate(one.outcome), _ENDS.get(one.outcome, FAILED)),
         (translate(one.what), MUTED),
     )
 

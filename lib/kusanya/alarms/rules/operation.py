@@ -13,9 +13,9 @@ from kusanya.alarms.alarm import (
     format_length,
 )
 from kusanya.alarms.inputs import AlarmInputs
+from kusanya.domain.status import OPEN
 from kusanya.filters import Filter, Term
 from kusanya.text import safe
-from kusanya.wire import Status
 
 SKEW_WARNED: Final = timedelta(seconds=30)
 """Measured to the second or two: less is no finding."""
@@ -45,7 +45,7 @@ def _unwatched(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
             ),
             next_step="To do: start kusanya watch.",
             rows=AlarmList.COLLECTIONS,
-            filter=Filter((Term("status", (Status.CREATED.value,)),)),
+            filter=Filter((Term("status", tuple(sorted(OPEN))),)),
         )
 
 

@@ -18,17 +18,17 @@ from kusanya.alarms.open_anomalies import OpenAnomaly
 from kusanya.alarms.stalled_intents import format_count
 from kusanya.domain.assumptions import REPLAY_WINDOW
 from kusanya.domain.channels import channel_label
+from kusanya.domain.status import OPEN
 from kusanya.filters import Filter, Term
 from kusanya.health.stuck_prompts import StuckChannel
 from kusanya.store.records import IntentRow
 from kusanya.text import safe
-from kusanya.wire import Status
 
 CLOSING_WITHIN: Final = timedelta(hours=2)
 """A replay window with less left is an alarm."""
 _QUIET: Final = timedelta(minutes=2)
 """Without an arrival for so long the prompts may have ended unheard."""
-_OPEN: Final = Term("status", (Status.CREATED.value,))
+_OPEN: Final = Term("status", tuple(sorted(OPEN)))
 _ONE_PHONE: Final = (
     "one phone: a customer, no outage.",
     "Ask the service about one of them; send no further prompt.",

@@ -20,7 +20,6 @@ from kusanya.lookup.search.fitting import (
     ends_near,
     fits,
     is_late,
-    is_paid,
     ordered,
     several,
 )
@@ -74,7 +73,7 @@ class MessageMatch(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def claims_unpaid(self) -> bool:
         """Return whether its receipt would be kept with a payment that the service calls unpaid."""
-        return self.keeps_receipt and self.row is not None and not is_paid(self.row)
+        return self.keeps_receipt and self.row is not None and not self.row.is_paid
 
     @property
     def summary(self) -> str:
@@ -203,11 +202,11 @@ def _with_paid(
     Whoever kept it may have been given another person's message: a receipt on a payment that the
     service does not call paid is a claim, and what is paid and fits stands above it.
     """
-    if said.amount is None or said.at is None or any(is_paid(row) for row in known):
+    if said.amount is None or said.at is None or any(row.is_paid for row in known):
         return known
     begin, end = said.at - _ASKED_BEFORE, said.at + said.precision + _EARLY
     same = _rows(store, mode, begin, end, amount=said.amount, limit=_COMPARED)
-    paid = [row for row in same if is_paid(row) and fits(said, row, said.at)]
+    paid = [row for row in same if row.is_paid and fits(said, row, said.at)]
     return (*ordered(paid, said.at, said.precision)[:_BOUND], *known)
 
 
@@ -215,7 +214,7 @@ def _of_several(
     said: Confirmation, rows: tuple[CollectionRow, ...], *, known: tuple[CollectionRow, ...]
 ) -> MessageMatch:
     """Return what a receipt says that several payments claim; one of them alone may be paid."""
-    paid = [row for row in rows if is_paid(row)]
+    paid = [row for row in rows if row.is_paid]
     if len(paid) != 1:
         return MessageMatch(
             confirmation=said,
@@ -261,8 +260,8 @@ def _by_amount_and_time(
     )
     creations = tuple(opened)
     named, created = having(said, ours), having(said, creations)
-    paid = [row for row in near if is_paid(row) and fits(said, row, at)]
-    if named and paid and not any(is_paid(row) for row in named):
+    paid = [row for row in near if row.is_paid and fits(said, row, at)]
+    if named and paid and not any(row.is_paid for row in named):
         return _named_unpaid(said, named[0], paid)
     elsewhere = () if named or created else known_elsewhere(store, said, mode)
     if elsewhere:
@@ -314,7 +313,7 @@ def _nearest(
     ours: Sequence[CollectionRow], at: datetime, precision: timedelta
 ) -> Sequence[CollectionRow]:
     near = [row for row in ours if ends_near(row, at, precision)]
-    if near and not any(is_paid(row) for row in near):
+    if near and not any(row.is_paid for row in near):
         # What is open may be the one that was paid; a failed one beside it must not hide it.
         near += [row for row in ours if row.final_seen_at is None and row not in near]
     return near or ours
@@ -336,7 +335,7 @@ def _one(
     if is_late(row, at, said.precision) and not is_named:
         return MessageMatch(confirmation=said, rows=(row,), sentence=_LATE)
     sentence = _FIT_WITH_REFERENCE if is_named else f"{_FIT}{other_name(said, row)}"
-    if not is_paid(row):
+    if not row.is_paid:
         sentence = (
             f"{sentence} The message says paid and we know it as {row.status}: "
             "ask the service before anything else."

@@ -6,7 +6,6 @@ from typing import Final
 
 from kusanya.confirmations import Confirmation
 from kusanya.store.records import CollectionRow
-from kusanya.wire import Status
 
 _ASK_FIRST: Final = (
     "Before a new request to any that is not paid here, ask the service: the message says paid."
@@ -15,11 +14,6 @@ _ASK_FIRST: Final = (
 
 FITS: Final = timedelta(minutes=5)
 """How far the end of a payment and its message lie apart at most."""
-
-
-def is_paid(row: CollectionRow) -> bool:
-    """Return whether the service calls a payment paid."""
-    return row.status == Status.SUCCEEDED
 
 
 def fits(said: Confirmation, row: CollectionRow, at: datetime) -> bool:
@@ -48,7 +42,7 @@ def ordered(
 
 
 def _rank(row: CollectionRow) -> int:
-    if is_paid(row):
+    if row.is_paid:
         return 0
     return 1 if row.final_seen_at is None else 2
 
@@ -61,6 +55,6 @@ def ended_at(row: CollectionRow) -> datetime:
 def several(chosen: Sequence[CollectionRow], count: int) -> str:
     """Return the sentence about `count` payments and creations that fit."""
     said = f"{count} payments fit amount and time. Ask for the reference or the phone."
-    if all(is_paid(row) for row in chosen):
+    if all(row.is_paid for row in chosen):
         return said
     return f"{said} {_ASK_FIRST}"

@@ -11,11 +11,12 @@ from typing import Final
 
 import msgspec
 
+from kusanya.domain.status import PAID
 from kusanya.privacy import mask_phone, mask_text
 from kusanya.state.observation import ShownStatus
 from kusanya.store.records.paging import Key
 from kusanya.store.tables.values import clean, to_us
-from kusanya.wire import Mode, Status
+from kusanya.wire import Mode
 
 OPEN_FIRST: Final = 2**61
 """Added to the creation of an open collection where finals are in order: it is above them all."""
@@ -76,7 +77,7 @@ class CollectionRow(msgspec.Struct, frozen=True):
     @property
     def is_paid(self) -> bool:
         """Return whether the customer has paid, as far as the facts say."""
-        return self.status == Status.SUCCEEDED
+        return self.status in PAID
 
     @property
     def missing_event(self) -> bool:

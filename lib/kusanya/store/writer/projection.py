@@ -10,12 +10,13 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from kusanya.domain.collection_columns import COLUMNS, WORD_MAX, ColumnType
+from kusanya.domain.status import CONTRADICTION, OPEN, PAID, Status
 from kusanya.state.fold import fold
-from kusanya.state.observation import CONTRADICTION, CollectionState, Observation, ShownStatus
+from kusanya.state.observation import CollectionState, Observation, ShownStatus
 from kusanya.store.records import AMOUNT_COUNTED_MAX, CollectionRow
 from kusanya.store.tables.schema import collection
 from kusanya.store.tables.values import hour_of, is_plain, maybe_at, maybe_clean, maybe_us
-from kusanya.wire import Mode, Status
+from kusanya.wire import Mode
 
 _Row: Final[Any] = namedtuple("_Row", [one.name for one in COLUMNS])  # type: ignore[misc]  # noqa: PYI024 - its fields are declared elsewhere
 
@@ -59,7 +60,7 @@ SELECTED: Final = tuple(collection.c[column.name] for column in COLUMNS)
 """What a query selects of a collection for `ProjectedRow`."""
 SHOWN: Final = tuple(collection.c[name] for name in CollectionRow.__struct_fields__)
 """What a query selects of a collection for `to_row`."""
-PLAINLY_WELL: Final = frozenset({Status.CREATED, Status.SUCCEEDED})
+PLAINLY_WELL: Final = OPEN | PAID
 """Every collection with another status has `unwell` set, and so has one with a failure code."""
 
 

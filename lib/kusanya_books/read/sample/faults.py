@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from kusanya.domain.business_day import EAT
+from kusanya.domain.status import PAID, UNPAID, Status
 from kusanya.wire import Mode
 from kusanya_books import columns
 from kusanya_books.columns import INTENTS, KEYS, LEDGER, PLANTED, STATEMENT
@@ -100,8 +101,8 @@ def _choose(rng: np.random.Generator, raw: pd.DataFrame, span: Period, each: int
     start, end = business_days(raw["created_at"]), business_days(done)
     same = (start == end) & (raw["fee"] > 0)
     first, last = pd.Timestamp(span.first), pd.Timestamp(span.last)
-    won = single & same & (raw["status"] == "succeeded")
-    lost = single & same & raw["status"].isin(["failed", "expired"])
+    won = single & same & raw["status"].isin(PAID)
+    lost = single & same & raw["status"].isin(UNPAID)
     # Away from the cutoff's turn on either side, and from the days that grace reaches.
     noon = (raw["created_at"] + EAT.utcoffset(None)).dt.hour.between(13, 19)
     middle = noon & (start > first + timedelta(days=2)) & (start < last - timedelta(days=4))
@@ -129,7 +130,7 @@ def _service(
     frame.loc[at, "contradictions"] = 1
     frame.loc[at[::2], "status"] = "contradiction"
     frame.loc[at[1::2], "fee_event"] += 10
-    for name, status in (("unknown_status", "on_hold"), ("still_open", "created")):
+    for name, status in (("unknown_status", "on_hold"), ("still_open", Status.CREATED.value)):
         frame.loc[chosen[name], "status"] = status
         frame.loc[chosen[name], ends] = pd.NaT
     fees = ["fee", "fee_202", "fee_event"]
@@ -144,7 +145,7 @@ def _service(
 
 
 def _books(rng: np.random.Generator, raw: pd.DataFrame, chosen: Mapping[str, Any]) -> pd.DataFrame:
-    won = raw["status"] == "succeeded"
+    won = raw["status"].isin(PAID)
     paid_for = won.groupby(raw["reference"]).transform("any")
     lost = ~won & ~paid_for & ~raw["reference"].duplicated()
     noted = lost & (rng.random(len(raw)) < _NOT_BILLABLE)
@@ -215,7 +216,7 @@ def _due(
 
 
 def _statement(collections: pd.DataFrame, span: Period) -> tuple[pd.DataFrame, pd.DataFrame]:
-    paid = collections[collections["status"] == "succeeded"].assign(count=1)
+    paid = collections[collections["status"].isin(PAID)].assign(count=1)
     paid = paid.astype({"count": "Int64"}).rename(columns={"amount": "gross"})
     keys = ["business_day", "channel", "currency"]
     lines = paid.groupby(keys)[["gross", "fee", "count"]].sum().reset_index()

@@ -13,7 +13,8 @@ import pandas as pd
 
 from kusanya.domain.channels import CHANNELS
 from kusanya.domain.failure_codes import FAILURE_CODES
-from kusanya.wire import Mode, Status
+from kusanya.domain.status import Status
+from kusanya.wire import Mode
 from kusanya_books.columns import DType
 from kusanya_books.read.store.normalisation import normalise
 from kusanya_books.request.days import Period, period

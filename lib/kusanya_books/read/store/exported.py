@@ -39,9 +39,9 @@ _AGAIN: Final = """
 SELECT DISTINCT c.reference
 FROM collections AS c
 SEMI JOIN (
-    SELECT reference FROM collections WHERE status = 'succeeded' AND created_at < $begins
+    SELECT reference FROM collections WHERE status IN {paid} AND created_at < $begins
 ) AS e ON e.reference = c.reference
-WHERE c.status = 'succeeded' AND c.business_day BETWEEN $first AND $last
+WHERE c.status IN {paid} AND c.business_day BETWEEN $first AND $last
 ORDER BY c.reference
 """
 

@@ -5,10 +5,10 @@ WITH sides AS (
         coalesce(b.id, n.id) AS key,
         CASE WHEN b.id IS NULL THEN 'added' WHEN n.id IS NULL THEN 'removed' ELSE 'changed' END
             AS change,
-        coalesce(CASE WHEN n.status = 'succeeded' THEN n.amount END, 0)
-            - coalesce(CASE WHEN b.status = 'succeeded' THEN b.amount END, 0) AS amount_effect,
-        coalesce(CASE WHEN n.status = 'succeeded' THEN n.fee END, 0)
-            - coalesce(CASE WHEN b.status = 'succeeded' THEN b.fee END, 0) AS fee_effect,
+        coalesce(CASE WHEN n.status IN {paid} THEN n.amount END, 0)
+            - coalesce(CASE WHEN b.status IN {paid} THEN b.amount END, 0) AS amount_effect,
+        coalesce(CASE WHEN n.status IN {paid} THEN n.fee END, 0)
+            - coalesce(CASE WHEN b.status IN {paid} THEN b.fee END, 0) AS fee_effect,
         coalesce(n.currency, b.currency) AS currency,
         n.seq,
         b.status AS status_was,

@@ -4,8 +4,8 @@ SELECT
     created_weekday AS weekday,
     created_hour AS hour,
     count(*) AS attempts,
-    count(*) FILTER (status = 'succeeded') AS succeeded
+    count(*) FILTER (status IN {paid}) AS succeeded
 FROM collections
-WHERE status IN ('succeeded', 'failed', 'expired') AND created_day BETWEEN $first AND $last
+WHERE status IN {final} AND created_day BETWEEN $first AND $last
 GROUP BY mode, currency, created_weekday, created_hour
 ORDER BY mode, currency, weekday, hour

@@ -6,12 +6,9 @@ WITH final AS (
         currency,
         reference,
         amount,
-        CASE
-            WHEN status = 'expired' THEN '(expired)'
-            WHEN status = 'failed' THEN coalesce(failure_code, '(no code)')
-        END AS code
+        {cause} AS code
     FROM collections
-    WHERE status IN ('succeeded', 'failed', 'expired') AND created_day BETWEEN $first AND $last
+    WHERE status IN {final} AND created_day BETWEEN $first AND $last
 ),
 
 -- By reference first: counting distinct texts beside sums of all rows costs twice as much.

@@ -5,7 +5,7 @@ WITH final AS (
         c.mode,
         c.currency,
         c.reference,
-        c.status = 'succeeded' AS paid,
+        c.status IN {paid} AS paid,
         CASE $by
             WHEN 'channel' THEN c.channel
             WHEN 'band' THEN b.band
@@ -16,14 +16,14 @@ WITH final AS (
     FROM collections AS c
     INNER JOIN bands AS b
         ON (b.low IS NULL OR c.amount >= b.low) AND (b.high IS NULL OR c.amount <= b.high)
-    WHERE c.status IN ('succeeded', 'failed', 'expired')
+    WHERE c.status IN {final}
         AND c.created_day BETWEEN $first AND $last
 ),
 
 won AS (
     SELECT DISTINCT mode, currency, reference
     FROM collections
-    WHERE status = 'succeeded'
+    WHERE status IN {paid}
 )
 
 SELECT

@@ -2,11 +2,10 @@
 WITH failures AS (
     SELECT
         *,
-        CASE status WHEN 'expired' THEN '(expired)' ELSE coalesce(failure_code, '(no code)') END
-            AS code,
+        {cause} AS code,
         row_number() OVER (PARTITION BY mode, currency, reference ORDER BY created_at, id) AS place
     FROM collections
-    WHERE status IN ('failed', 'expired') AND reference IS NOT NULL
+    WHERE status IN {unpaid} AND reference IS NOT NULL
 ),
 
 opening AS (
@@ -27,7 +26,7 @@ outcome AS (
         ON s.mode = o.mode
         AND s.currency = o.currency
         AND s.reference = o.reference
-        AND s.status = 'succeeded'
+        AND s.status IN {paid}
         AND (s.created_at > o.created_at OR (s.created_at = o.created_at AND s.id > o.id))
         AND date_diff('microsecond', o.created_at, s.created_at) <= $days * 86400000000
     GROUP BY o.mode, o.currency, o.reference, o.code, o.amount, o.created_at, o.created_day, o.id

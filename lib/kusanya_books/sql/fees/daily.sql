@@ -7,7 +7,7 @@ WITH tallied AS (
         currency,
         channel,
         status,
-        status = 'succeeded' AS paid,
+        status IN {paid} AS paid,
         count(*) AS rows,
         sum(amount) AS amount,
         sum(fee) AS fee,
@@ -27,10 +27,9 @@ summed AS (
         channel,
         grouping(day) AS is_total,
         sum(rows)::BIGINT AS attempts,
-        coalesce(sum(rows) FILTER (paid), 0)::BIGINT AS succeeded,
-        coalesce(sum(rows) FILTER (status = 'failed'), 0)::BIGINT AS failed,
-        coalesce(sum(rows) FILTER (status = 'expired'), 0)::BIGINT AS expired,
-        coalesce(sum(rows) FILTER (status = 'created'), 0)::BIGINT AS open,
+        coalesce(sum(rows) FILTER (paid), 0)::BIGINT AS paid_rows,
+        {summed_figures},
+        coalesce(sum(rows) FILTER (coalesce(status NOT IN {named}, TRUE)), 0)::BIGINT AS other,
         coalesce(sum(amount) FILTER (paid), 0)::BIGINT AS gross,
         coalesce(sum(fee) FILTER (paid), 0)::BIGINT AS fee,
         coalesce(sum(unpriced) FILTER (paid), 0)::BIGINT AS unpriced,
@@ -46,11 +45,8 @@ SELECT
     currency,
     CASE is_total WHEN 1 THEN '(all)' ELSE channel END AS channel,
     attempts,
-    succeeded,
-    failed,
-    expired,
-    open,
-    attempts - succeeded - failed - expired - open AS other,
+    {figures},
+    other,
     gross,
     fee,
     gross - fee AS net,
@@ -58,8 +54,8 @@ SELECT
         WHEN gross > 0 THEN (20000 * fee::HUGEINT + gross) // (2 * gross::HUGEINT)
     END::BIGINT AS effective_bps,
     -- Of what the tariff prices; one channel without a price does not blank the total.
-    CASE WHEN unpriced < succeeded OR succeeded = 0 THEN expected END AS expected_fee,
-    CASE WHEN unpriced < succeeded OR succeeded = 0 THEN fee_priced - expected END AS fee_drift,
+    CASE WHEN unpriced < paid_rows OR paid_rows = 0 THEN expected END AS expected_fee,
+    CASE WHEN unpriced < paid_rows OR paid_rows = 0 THEN fee_priced - expected END AS fee_drift,
     unpriced
 FROM summed
 ORDER BY mode, currency, is_total, business_day, channel

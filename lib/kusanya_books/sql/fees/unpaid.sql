@@ -2,7 +2,7 @@
 WITH unpaid AS (
     SELECT *
     FROM collections
-    WHERE status IN ('failed', 'expired') AND created_day BETWEEN $first AND $last
+    WHERE status IN {unpaid} AND created_day BETWEEN $first AND $last
 ),
 
 deducted AS (

@@ -23,7 +23,7 @@ WITH every AS (
         currency,
         CASE WHEN $net_basis THEN amount - fee ELSE amount END AS amount,
         NOT coalesce(
-            status = 'succeeded' AND business_day BETWEEN $first AND $last, FALSE
+            status IN {paid} AND business_day BETWEEN $first AND $last, FALSE
         ) AS is_outside
     FROM collections
 )

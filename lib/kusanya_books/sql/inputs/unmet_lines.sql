@@ -16,7 +16,7 @@ lines AS (
 won AS (
     SELECT id, reference, business_day BETWEEN $first AND $last AS inside
     FROM collections
-    WHERE status = 'succeeded'
+    WHERE status IN {paid}
 ),
 
 unknown AS (

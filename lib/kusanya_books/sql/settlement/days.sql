@@ -17,7 +17,7 @@ SELECT
     g.item
 FROM collections AS c
 CROSS JOIN granularity AS g
-WHERE c.status = 'succeeded' AND c.business_day IS NOT NULL;
+WHERE c.status IN {paid} AND c.business_day IS NOT NULL;
 
 CREATE TEMP TABLE paid_lines AS
 SELECT

@@ -22,6 +22,7 @@ from sqlalchemy import (
     select,
 )
 
+from kusanya.domain.status import PAID
 from kusanya.store.queries.bulk.fee_sources import (
     facts_of,
     sources_seen,
@@ -49,7 +50,7 @@ from kusanya.store.tables.schema import (
 )
 from kusanya.store.tables.values import from_us, to_us
 from kusanya.store.writer.projection import project_facts
-from kusanya.wire import Mode, Status
+from kusanya.wire import Mode
 
 _KEYS: Final = 20_000
 """Keys named in one query."""
@@ -209,16 +210,15 @@ class BulkSnapshot:
         older = select(it.id).where(it.mode == mode.value, it.created_at < to_us(before)).limit(1)
         if self._connection.execute(older).first() is None:
             return []
-        won = Status.SUCCEEDED.value
         # Found by its reference: by its day it would be looked for in the whole past, row by row.
         first = exists().where(
             earlier.c.mode == it.mode,
             earlier.c.reference == it.reference,
-            earlier.c.status == won,
+            earlier.c.status.in_(PAID),
             unindexed(earlier.c.created_at) < to_us(before),
         )
         query = select(it.reference).where(
-            it.mode == mode.value, it.status == won, _around(since, until), first
+            it.mode == mode.value, it.status.in_(PAID), _around(since, until), first
         )
         return sorted(set(self._connection.execute(query).scalars()))
 

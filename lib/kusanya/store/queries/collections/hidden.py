@@ -1,6 +1,7 @@
 """What who sees masked views is shown of a payment: what follows from facts that are hidden."""
 
-from kusanya.state.observation import CONTRADICTION, CollectionState, Contradiction, Source
+from kusanya.domain.status import CONTRADICTION
+from kusanya.state.observation import CollectionState, Contradiction, Source
 from kusanya.store.records import CollectionRow
 
 

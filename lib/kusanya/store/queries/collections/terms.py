@@ -5,12 +5,12 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, literal_column
 
 from kusanya.domain.collection_columns import COLUMNS, IndexScope
+from kusanya.domain.status import OPEN
 from kusanya.store.queries.planner_hints import unindexed, unsearched
 from kusanya.store.records import CollectionFilter, SortOrder
 from kusanya.store.tables.schema import collection
 from kusanya.store.tables.values import clean, to_us
 from kusanya.store.writer.projection import PLAINLY_WELL
-from kusanya.wire import Status
 
 LAST: Final = "\U0010ffff"
 """Above every character: PREFIX and this close the range of what begins with PREFIX."""
@@ -28,7 +28,7 @@ def conditions(where: CollectionFilter, order: SortOrder | None) -> list[ColumnE
         terms.append(it.id.in_([clean(value) for value in where.ids]))
     if where.phone is not None:
         terms.append(it.phone.in_(phone_spellings(where.phone)))
-    if where.statuses == (Status.CREATED,):
+    if _only_open(where):
         # What the small index of open ones holds.
         terms.append(it.final_seen_at.is_(None))
     if sought is not it.failure_code and (where.failure_codes or _only_unwell(where)):
@@ -73,13 +73,18 @@ def _sought(where: CollectionFilter) -> ColumnElement[Any] | None:
     }
     if IndexScope.PRESENT in named:
         return named[IndexScope.PRESENT]
-    fewer = where.failure_codes or _only_unwell(where) or where.statuses == (Status.CREATED,)
+    fewer = where.failure_codes or _only_unwell(where) or _only_open(where)
     return None if fewer else named.get(IndexScope.ALL)
 
 
 def _only_unwell(where: CollectionFilter) -> bool:
     """Return whether nothing that is plainly well is asked for."""
     return where.unwell or (bool(where.statuses) and PLAINLY_WELL.isdisjoint(where.statuses))
+
+
+def _only_open(where: CollectionFilter) -> bool:
+    """Return whether nothing that is final is asked for."""
+    return bool(where.statuses) and OPEN.issuperset(where.statuses)
 
 
 def phone_spellings(phone: str) -> tuple[str, str]:
