@@ -1,11 +1,16 @@
 """A declared tariff is exact and never prices a collection twice; the first page finds out."""
 
+import tomllib
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pandas as pd
 import pytest
 
+from kusanya.domain.prices import ROUNDINGS, PriceList
 from kusanya.errors import InputRefused
 from kusanya.store import Store
 from kusanya_books import columns
@@ -77,6 +82,30 @@ def _written(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "agreed.toml"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+@pytest.mark.parametrize("taxes", ["", 'excise = 1000\nvat = 1800\ntaxes = "on_top"\n'])
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+@pytest.mark.parametrize(
+    "asks",
+    [
+        'basis_points = "12.5"\nplus = 3\nfloor = 9\ncap = 40',
+        "fee = 700",
+        'bands = [{ upto = 999, fee = 5 }, { upto = 5000, basis_points = "333" }, { fee = 7 }]',
+    ],
+)
+def test_a_price_list_says_of_one_collection_what_the_queries_say(
+    asks: str, rounding: str, taxes: str, tmp_path: Path, collections_of: Make
+) -> None:
+    text = RATE.replace('basis_points = "180"', asks) + f'rounding = "{rounding}"\n{taxes}'
+    listed = msgspec.convert(tomllib.loads(text), PriceList)
+    amounts = [1, 2, 333, 999, 1_000, 4_999, 5_000, 5_001, 24_680, 10**9]
+    of: dict[str, Any] = {"mode": "live", "currency": "TZS", "day": date(2026, 3, 2)}
+    said = [listed.fee(amount, channel="MPESA_TZ", **of) for amount in amounts]
+    rows = collections_of(*({"amount": amount, "fee": 10**12} for amount in amounts))
+    found = fees.exceptions(rows, period=period("2026-03"), tariff=read(tmp_path, text))
+    assert sorted(found["expected"]) == sorted(fee for fee in said if fee is not None)
+    assert listed.fee(1, channel="TIGO_TZ", **of) is None
 
 
 @pytest.mark.parametrize(

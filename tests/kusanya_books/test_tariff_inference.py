@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kusanya.domain.prices import ROUNDINGS, Bands, Point, Rate, rounded
 from kusanya_books import columns
 from kusanya_books.columns import COLLECTIONS
 from kusanya_books.judge import fees
 from kusanya_books.judge.tariff import fit, infer
 from kusanya_books.read.sample import faults as sample_faults
 from kusanya_books.request.days import period
-from kusanya_books.request.prices import ROUNDINGS, Bands, Point, Rate, rounded
 
 MARCH = period("2026-03")
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 import pandas as pd
 
+from kusanya.domain.prices import Bands, Model, Point
 from kusanya_books import columns
 from kusanya_books.columns import (
     CHARGED,
@@ -34,7 +35,6 @@ from kusanya_books.engine.engines import open_engine
 from kusanya_books.judge.amount_bands import BANDS, EDGES, bands
 from kusanya_books.judge.tariff import Span, infer
 from kusanya_books.request.days import Period
-from kusanya_books.request.prices import Bands, Model, Point
 from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import PLAIN, Tolerance
 

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 import pandas as pd
 
+from kusanya.domain.prices import rounded
 from kusanya_books import columns
 from kusanya_books.columns import POSTINGS
 from kusanya_books.columns.dtypes import is_missing
 from kusanya_books.match.breaks.rule import BREAK
 from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
-from kusanya_books.request.prices import rounded
 from kusanya_books.request.report_inputs import Inputs
 
 COLLECTIONS: Final = "collections"

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya_books.request.prices import ROUNDINGS, Band, Bands, Model, Point, Rate
+from kusanya.domain.prices import ROUNDINGS, Band, Bands, Model, Point, Rate
 
 EXPLAINS: Final = Fraction(95, 100)
 """The share of rows that a model must explain."""

@@ -146,7 +146,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_service/test_service_hostile_endpoints.py",
         ),
     ),
-    "prices": Room(("kusanya_books.request.prices",), _FEES),
+    "prices": Room(("kusanya.domain.prices",), _FEES),
     "fees": Room(
         (), _FEES, queries=("fees/priced", "fees/unpaid", "fees/daily", "fees/exceptions")
     ),
