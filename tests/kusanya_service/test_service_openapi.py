@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kusanya.domain.status import EVENT_TYPES
 from kusanya_service.testing import PaymentService
 
 
@@ -49,11 +50,7 @@ def test_every_error_is_the_one_envelope(document: Any) -> None:
 
 
 def test_each_event_is_a_webhook_of_the_document_with_its_signature(document: Any) -> None:
-    assert set(document["webhooks"]) == {
-        "collection.succeeded",
-        "collection.failed",
-        "collection.expired",
-    }
+    assert set(document["webhooks"]) == set(EVENT_TYPES)
     for webhook in document["webhooks"].values():
         sent = webhook["post"]
         schema = sent["requestBody"]["content"]["application/json"]["schema"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
-from kusanya.domain.status import MONEY_FIRST, OPEN, Status
+from kusanya.domain.status import MONEY_FIRST, OPEN, PAID, Status
 from kusanya.store.records import Verdict
 from kusanya.text import safe
 from kusanya_console.feed import CollectionCounts, Snapshot, Tally
@@ -54,10 +54,11 @@ def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[L
 
 
 def _counted(hour: CollectionCounts, width: int) -> Line:
-    """Return the counts on one line, closer and then without those open where room is short."""
+    """Return the counts on one line; where room is short closer, and then only what matters."""
     lines: list[Line] = []
     final = [status for status in MONEY_FIRST if status not in OPEN]
-    for statuses, gap in ((MONEY_FIRST, "   "), (MONEY_FIRST, "  "), (final, "  ")):
+    some = [status for status in final if status in PAID or hour.of(status).count]
+    for statuses, gap in ((MONEY_FIRST, "   "), (MONEY_FIRST, "  "), (final, "  "), (some, "  ")):
         line: list[Run] = [(f" {translate('last 60 min')}", MUTED)]
         for status in statuses:
             line += [
