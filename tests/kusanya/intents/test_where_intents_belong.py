@@ -201,8 +201,8 @@ def test_open_intents_are_distinguished_by_profile(
 
 
 @pytest.fixture
-def older_store(store_url: str, clock: Any) -> Iterator[Store]:
-    """Return a store that was written before targets were kept, brought up to date."""
+def untargeted(store_url: str, clock: Any) -> Iterator[Store]:
+    """Return a store with an intent of which nobody noted where it was sent."""
     found = engines(store_url)
     sent_us = int(clock.now().timestamp()) * 1_000_000
     if found.path is not None:
@@ -212,7 +212,7 @@ def older_store(store_url: str, clock: Any) -> Iterator[Store]:
             # The database is a copy of an empty store.
             connection.execute(text("DROP SCHEMA public CASCADE"))
             connection.execute(text("CREATE SCHEMA public"))
-        assert migrations.upgrade(connection, to="0002")
+        assert migrations.upgrade(connection)
         connection.execute(
             text(
                 "INSERT INTO intent (id, seq, idempotency_key, body, mode, profile, reference, "
@@ -234,19 +234,19 @@ def older_store(store_url: str, clock: Any) -> Iterator[Store]:
         yield opened
 
 
-def test_an_intent_of_an_older_store_is_known_by_its_profile_alone(
-    older_store: Store, new_client: NewClient, service: Any
+def test_an_intent_without_a_target_is_known_by_its_profile_alone(
+    untargeted: Store, new_client: NewClient, service: Any
 ) -> None:
-    service.witness = older_store
-    row = older_store.intents.get("int_1")
+    service.witness = untargeted
+    row = untargeted.intents.get("int_1")
     assert row is not None
     assert (row.target, row.body, row.outcome, row.attempts) == (None, BODY, "no answer", 1)
     with pytest.raises(IntentError, match="name its profile, 'default'"):
-        resume(older_store, new_client(), row)
+        resume(untargeted, new_client(), row)
     with pytest.raises(IntentError, match="belongs to profile 'default'"):
-        resume(older_store, new_client(), row, profile="shop-b")
+        resume(untargeted, new_client(), row, profile="shop-b")
     assert service.arrived == []
-    made = resume(older_store, new_client(), row, profile="default")
+    made = resume(untargeted, new_client(), row, profile="default")
     assert (made.intent.state, made.intent.target) == (IntentState.ANSWERED, ADDRESS)
     assert [(sent.key, sent.body) for sent in service.arrived] == [("k", BODY)]
 

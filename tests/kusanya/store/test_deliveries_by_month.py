@@ -8,23 +8,19 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import text
 
 from kusanya.alarms.alarm import Alarm
 from kusanya.alarms.inputs import load
 from kusanya.alarms.rules import raised
 from kusanya.clock import ManualClock
-from kusanya.store import Store, move_store, roles_sql
-from kusanya.store.maintenance import migrations
-from kusanya.store.maintenance.migrations.parting_deliveries import prove_bound
+from kusanya.store import Store, move_store
 from kusanya.store.tables import delivery_months
-from kusanya.store.tables.delivery_months import AHEAD, DeliveryPart, month_begin
-from kusanya.store.tables.engine import Engines, engines
-from kusanya.store.tables.values import to_us
+from kusanya.store.tables.delivery_months import AHEAD, month_begin
+from kusanya.store.tables.engine import engines
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
-BOUND = "CHECK ((arrived_at < '1777593600000000'::bigint))"
 LAST_YEAR = datetime(2025, 11, 5, 9, tzinfo=UTC)
 
 
@@ -49,25 +45,6 @@ def months(url: str) -> dict[str, int]:
 
 def holding(url: str) -> dict[str, int]:
     return {name: rows for name, rows in months(url).items() if rows}
-
-
-def at_the_revision_before(url: str) -> Engines:
-    found = engines(url)
-    with found.writing() as connection, connection.begin():
-        migrations.upgrade(connection, to="0009")
-    return found
-
-
-def run(found: Engines, *statements: str) -> None:
-    with found.writing() as connection, connection.begin():
-        for statement in statements:
-            connection.execute(text(statement))
-
-
-def script(found: Engines, statements: str) -> None:
-    with found.writing() as connection:
-        raw: Any = connection.connection.driver_connection
-        raw.execute(statements)
 
 
 def fill(store: Store, make: Any) -> None:
@@ -129,7 +106,8 @@ def test_a_delivery_that_is_missing_from_a_month_that_stays_is_a_finding(
     fill(store, make)
     store.retention.forget_deliveries(before=month_begin(make.noon, later=1))
     found = engines(url)
-    run(found, "DELETE FROM delivery WHERE event_id = 'evt_4'")
+    with found.writing() as connection, connection.begin():
+        connection.execute(text("DELETE FROM delivery WHERE event_id = 'evt_4'"))
     found.dispose()
     kinds = {(one.kind, one.subject) for one in store.maintenance.check()}
     assert ("event", "evt_4") in kinds
@@ -231,83 +209,3 @@ def test_two_openings_at_once_make_each_month_once(postgres_url: str, clock: Man
 def alarms(store: Store, clock: ManualClock) -> tuple[Alarm, ...]:
     inputs = load(store, Mode.TEST, now=clock.now())
     return raised(inputs, format_time=str)
-
-
-@pytest.mark.postgres
-@pytest.mark.parametrize("proven", [True, False])
-def test_what_is_there_is_parted_as_it_stands(
-    postgres_url: str, make: Any, clock: ManualClock, *, proven: bool
-) -> None:
-    found = at_the_revision_before(postgres_url)
-    now = to_us(make.noon)
-    row = (
-        "INSERT INTO delivery (seq, arrived_at, endpoint, mode, verdict, answer, took_us, "
-        "secrets_tried, body_bytes, headers) VALUES ({0}, {1}, 'shop', 'test', 'rejected', 400, "
-        "1, 1, 0, '\\x90')"
-    )
-    far = to_us(LAST_YEAR + timedelta(days=4_000))
-    rows = [row.format(1, to_us(LAST_YEAR)), row.format(2, now)]
-    run(found, *rows, *([] if proven else [row.format(3, far)]))
-    with found.reading() as connection:
-        file = connection.execute(text("SELECT pg_relation_filenode('delivery')")).scalar_one()
-    if proven:
-        # Killed after the first steps: what they did is found, and used.
-        prove_bound(found, clock.now())
-        with found.reading() as connection:
-            assert proven_bound(connection) == BOUND
-    Store.open(postgres_url, migrate=True, clock=clock).close()
-    assert holding(postgres_url) == {
-        "delivery_before": 2,
-        **({} if proven else {"delivery_other": 1}),
-    }
-    with found.reading() as connection:
-        query = text("SELECT pg_relation_filenode('delivery_before')")
-        assert connection.execute(query).scalar_one() == file
-        assert proven_bound(connection) is None
-        [first, *_] = delivery_months.parts(connection)
-        # The bound that was proven lies two months ahead, else the next month begins it.
-        end = month_begin(make.noon, later=2 if proven else 1)
-        assert first == DeliveryPart("delivery_before", None, to_us(end))
-        assert "pk_delivery_before" in str(inspect(connection).get_pk_constraint(first.name))
-    found.dispose()
-
-
-def proven_bound(connection: Connection) -> str | None:
-    query = "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = :name"
-    said: str | None = connection.execute(
-        text(query), {"name": "ck_delivery_before"}
-    ).scalar_one_or_none()
-    return said
-
-
-@pytest.mark.postgres
-def test_rights_and_views_go_over_to_the_months(
-    postgres_url: str, make: Any, clock: ManualClock
-) -> None:
-    found = at_the_revision_before(postgres_url)
-    # That revision knows no acknowledgements.
-    left_out = ("BEGIN;", "COMMIT;", "acknowledgement")
-    roles = [line for line in roles_sql().splitlines() if not any(it in line for it in left_out)]
-    script(found, "\n".join(roles))
-    try:
-        with Store.open(postgres_url, migrate=True, clock=clock) as store:
-            store.record(make.arrival(1))
-        with found.reading() as connection:
-            seen = connection.execute(
-                text("SELECT event_id, body FROM kusanya_look.delivery")
-            ).one()
-            assert tuple(seen) == ("evt_1", None)
-            asked = "SELECT has_table_privilege(:role, 'delivery', :right)"
-            for role, right, may in (
-                ("kusanya_ask", "INSERT", True),
-                ("kusanya_ask", "SELECT", True),
-                ("kusanya_ask", "TRUNCATE", False),
-                ("kusanya_look", "SELECT", False),
-                ("kusanya_admin", "TRUNCATE", True),
-            ):
-                has = connection.execute(text(asked), {"role": role, "right": right}).scalar_one()
-                assert (role, right, has) == (role, right, may)
-    finally:
-        for role in ("look", "ask", "act", "reveal", "decide", "admin"):
-            script(found, f"DROP OWNED BY kusanya_{role}")
-        found.dispose()

@@ -17,12 +17,13 @@ from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.maintenance import migrations
 from kusanya.store.records import Note
-from kusanya.store.tables.engine import engines
+from kusanya.store.tables.engine import Engines, engines
 from kusanya.store.tables.schema import metadata
 from kusanya.store.tables.sqlite_file import create_file
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
+FIRST = migrations.REVISIONS[0]
 
 
 @pytest.fixture
@@ -118,51 +119,33 @@ def test_nothing_is_left_to_migrate(open_store: Opener) -> None:
         assert compare_metadata(context, metadata) == []
 
 
-def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
-    url: str, open_store: Opener, make: Any
-) -> None:
+@pytest.fixture
+def older(url: str, make: Any) -> Engines:
+    """Return a store of the first revision, with facts of each kind."""
     found = engines(url)
     if found.path is not None:
         create_file(found.path)
     with found.writer.begin() as connection:
-        assert migrations.upgrade(connection, to="0001")
-    # Written as the first revision's rows are: with this index its tables serve a journal.
-    by_mode = "CREATE UNIQUE INDEX by_mode ON collection (id, mode)"
-    with found.writer.begin() as connection:
-        connection.execute(text(by_mode))
-        assert migrations.revision(connection) == "0001"
-        store_id = connection.execute(
-            text("SELECT value FROM store_meta WHERE name = 'store_id'")
-        ).scalar_one()
+        assert migrations.upgrade(connection, to=FIRST)
     with OlderStore(found) as old:
         for number in range(20):
             old.record(make.arrival(number))
         old.record(make.observation(3, source=Source.EVENT_CHECK))
         old.record(make.rejected(1))
         old.notes.add("col_1", Note("kept"), author="asha", mode=Mode.TEST)
-    with found.writer.begin() as connection:
-        connection.execute(text("DROP INDEX by_mode"))
-        # Of intents that revision knew less than a journal writes today.
-        connection.execute(
-            text(
-                "INSERT INTO intent (id, seq, idempotency_key, body, mode, profile, reference, "
-                "amount, phone, state, prepared_at, first_sent_at, attempts) VALUES "
-                "('int_1', 1000, 'k', :body, 'test', 'shop', 'INV-1', 5, '255754000001', 'sent', "
-                "1, 1, 1)"
-            ),
-            {"body": b"{}"},
-        )
-    before = everything(found)
+    return found
+
+
+def test_a_store_of_the_first_revision_comes_up_to_date_with_all_its_data(
+    older: Engines, url: str, open_store: Opener, make: Any
+) -> None:
+    before = everything(older)
     with pytest.raises(StoreUnavailable, match="older version"):
         Store.open(url)
-    found.dispose()
+    older.dispose()
     store = open_store(migrate=True)
-    assert store.store_id == store_id
     after = everything(store._engines)
     assert after == before
-    kept = store.intents.get("int_1")
-    assert kept is not None
-    assert (kept.body, kept.profile, kept.target) == (b"{}", "shop", None)
     assert len(before["delivery"]) == 21
     assert store.maintenance.check() == ()
     unchecked = store.events.unchecked(Mode.TEST).rows
@@ -197,6 +180,31 @@ def test_who_looked_after_an_alarm_is_known_after_the_upgrade(url: str, open_sto
     [(alarm, held)] = store.acknowledgements.newest(one[1] for one in said).items()
     assert (alarm, held.actor, held.reason, held.until) == (said[0][1], "asha", "second", None)
     assert store.maintenance.check() == ()
+
+
+def test_a_migration_that_fails_leaves_the_older_store_as_it_was(
+    older: Engines, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = everything(older)
+    older.dispose()
+    reached: list[str] = []
+
+    def fail(connection: Connection, to: str) -> None:
+        reached.append(connection.execute(text("SELECT * FROM alembic_version")).scalar_one())
+        raise OSError("the power went")
+
+    monkeypatch.setattr(migrations, "_say_works_from", fail)
+    with pytest.raises(Exception, match="open the store"):
+        Store.open(url, migrate=True)
+    assert reached == [migrations.REVISIONS[-1]], "all of it was done, and is undone"
+    again = engines(url)
+    with again.reader.connect() as connection:
+        assert migrations.revision(connection) == FIRST
+    assert everything(again) == before
+    again.dispose()
+    monkeypatch.undo()
+    with Store.open(url, migrate=True) as store:
+        assert store.maintenance.check() == ()
 
 
 def test_every_revision_is_known_by_its_name_and_says_whether_it_only_adds() -> None:

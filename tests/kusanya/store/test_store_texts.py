@@ -5,16 +5,12 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event, text
-from tests.kusanya.store.older import OlderStore
 
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.maintenance import migrations
 from kusanya.store.queries.collections.indexing import index_all
 from kusanya.store.queries.collections.metadata import entries_of
 from kusanya.store.records import CollectionFilter, MetadataTerm, SortOrder
-from kusanya.store.tables.engine import engines
-from kusanya.store.tables.sqlite_file import create_file
 from kusanya.wire import Mode
 
 TEXTS: tuple[dict[str, Any], ...] = (
@@ -174,27 +170,6 @@ def test_an_event_of_the_other_mode_gives_this_one_no_metadata(store: Store, mak
         Mode.LIVE, where=CollectionFilter(metadata=(met("order_id=A-1"),))
     )
     assert there.rows == ()
-
-
-@pytest.mark.parametrize("prepared", [False], ids=["older"])
-def test_a_store_without_the_indexes_has_them_filled_by_the_migration(
-    url: str, open_store: Any, make: Any, prepared: bool
-) -> None:
-    found = engines(url)
-    if found.path is not None:
-        create_file(found.path)
-    with found.writer.begin() as connection:
-        migrations.upgrade(connection, to="0008")
-    with OlderStore(found) as old:
-        fill(old, make)
-    found.dispose()
-    store = open_store(migrate=True)
-    with store._engines.reader.connect() as connection:
-        reached, head = connection.execute(text("SELECT texts_searched, seq FROM feed_head")).one()
-    assert reached == head
-    assert listed(store, metadata=(met("order_id=A-1"),)) == ["col_2", "col_0"]
-    assert listed(store, description_part="school fees") == ["col_1", "col_0"]
-    assert store.maintenance.check() == ()
 
 
 def test_values_are_compared_as_json_writes_them_and_long_ones_are_cut() -> None:

@@ -14,7 +14,6 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreAway, StoreUnavailable
 from kusanya.store.maintenance import migrations
-from kusanya.store.maintenance.migrations.parting_deliveries import prove_bound
 from kusanya.store.tables.delivery_months import add_months
 from kusanya.store.tables.engine import Engines, engines, only_store_errors, why
 from kusanya.store.tables.schema import store_meta
@@ -139,8 +138,6 @@ def _make(path: Path, *, clock: Clock) -> None:
 
 def bring_up_to_date(found: Engines, clock: Clock) -> bool:
     """Bring a store up to date, or make one; tell whether anything was done."""
-    if not found.sqlite:
-        prove_bound(found, clock.now())
     with found.writing() as connection, connection.begin():
         done = migrations.upgrade(connection, now=clock.now())
     if found.file is not None:

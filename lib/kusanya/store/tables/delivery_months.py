@@ -72,6 +72,48 @@ def months_until(connection: Connection) -> datetime | None:
     return from_us(max(ends)) if ends else None
 
 
+def part_by_month(connection: Connection, now: datetime) -> None:
+    """Keep the deliveries of a new store by month, from that of `now` on; they are none yet.
+
+    In the caller's transaction. What arrives with an earlier date goes into a part before them all.
+    """
+    before = f"{WHOLE}_before"
+    connection.execute(text(f"ALTER TABLE {WHOLE} RENAME TO {before}"))
+    connection.execute(text(f"ALTER INDEX pk_{WHOLE} RENAME TO pk_{before}"))
+    indexes = _indexes(connection, before)
+    for name in indexes:
+        renamed = name.replace(f"ix_{WHOLE}_", f"ix_{before}_", 1)
+        connection.execute(text(f"ALTER INDEX {name} RENAME TO {renamed}"))
+    connection.execute(
+        text(
+            f"CREATE TABLE {WHOLE} (LIKE {before} INCLUDING DEFAULTS) "
+            "PARTITION BY RANGE (arrived_at)"
+        )
+    )
+    for definition in indexes.values():
+        connection.execute(text(definition))
+    connection.execute(text(f"CREATE TABLE {OTHER} PARTITION OF {WHOLE} DEFAULT"))
+    add_primary_key(connection, OTHER)
+    attach(connection, before, begin=None, end=month_begin(now))
+    add_months(connection, now)
+
+
+def _indexes(connection: Connection, table: str) -> dict[str, str]:
+    """Return the indexes of a table but for its key, each with what makes it of the whole."""
+    rows = connection.execute(
+        text(
+            "SELECT name.relname, pg_get_indexdef(indexrelid) FROM pg_index "
+            "JOIN pg_class AS name ON name.oid = indexrelid "
+            "WHERE indrelid = to_regclass(:table) AND NOT indisprimary"
+        ),
+        {"table": table},
+    )
+    return {
+        name: re.sub(rf" ON (?:ONLY )?(\S+\.)?{table} ", f" ON {WHOLE} ", definition)
+        for name, definition in rows
+    }
+
+
 def add_months(connection: Connection, now: datetime) -> int:
     """Make the months up to `AHEAD` from now that are missing; return how many were made.
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, and_, delete, exists, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, exists, select
 
 from kusanya.errors import StoreUnavailable, WireError
 from kusanya.state.observation import Observation
 from kusanya.store.records import RebuildResult, StoreFinding
-from kusanya.store.tables.payload import mode_of, pack, unpack
+from kusanya.store.tables.payload import pack, unpack
 from kusanya.store.tables.schema import collection, observation, rollup
 from kusanya.store.tables.values import HOUR_US
 from kusanya.store.writer.batch import Transaction
@@ -186,21 +186,6 @@ def _write_sums(writing: Transaction, sums: Sums) -> None:
     writing.many(writing.statements.rollup, rows)
 
 
-def part_modes(writing: Transaction) -> int:
-    """Part what an older version gathered by id alone, and return how many rows changed.
-
-    It folded what a test key or a test signature said of a live collection into the live row, and
-    kept each fact under the mode of its body. Here each fact goes to the mode in which it was
-    observed, and the rows of the ids that were mixed are folded anew, with their rollups.
-    """
-    connection = writing.connection
-    mixed = _rehomed(connection)
-    it, fact = collection.c, observation.c
-    strange = select(fact.collection_id).join(collection, it.id == fact.collection_id)
-    mixed.update(connection.execute(strange.where(fact.mode != it.mode)).scalars())
-    return refold(writing, mixed)
-
-
 def refold(writing: Transaction, ids: Iterable[str]) -> int:
     """Fold the rows of these ids anew, with their rollups; return how many changed.
 
@@ -216,19 +201,3 @@ def refold(writing: Transaction, ids: Iterable[str]) -> int:
         changed += _replaced(writing, _folded(connection, of_facts, of_rows), sums)
         _write_sums(writing, sums)
     return changed
-
-
-def _rehomed(connection: Connection) -> set[str]:
-    """Keep each fact under the mode it was observed in; return the ids of those that moved."""
-    it = observation.c
-    query = select(it.seq, it.collection_id, it.mode, it.payload)
-    moved = [
-        (seq, collection_id, observed_in)
-        for seq, collection_id, mode, payload in connection.execute(
-            query.execution_options(yield_per=10_000)
-        )
-        if (observed_in := mode_of(payload).value) != mode
-    ]
-    for seq, _, observed_in in moved:
-        connection.execute(update(observation).where(it.seq == seq).values(mode=observed_in))
-    return {collection_id for _, collection_id, _ in moved}

@@ -24,12 +24,6 @@ MOVING: Final = "moving"
 """In the place of a revision: a store is being moved here, and is none yet."""
 MOVED: Final = "moved"
 """In the place of a revision: the store was moved away, and this file must not be used."""
-_BY_MODE: Final = "0006"
-"""From this one on a collection is known by its mode and its id."""
-_TEXTS: Final = "0009"
-"""From this one on metadata and descriptions are indexed."""
-_AT_ONCE: Final = 5_000
-"""Places of the journal whose texts are indexed together."""
 _LOCK: Final = 7_582_019_443
 """An advisory lock's number, so that two processes on PostgreSQL do not migrate at once."""
 _IDLE_MS: Final = 60_000
@@ -106,8 +100,6 @@ def upgrade(
         _make(connection, now)
     else:
         _walk(connection, to, now)
-    if was is not None and to == REVISIONS[-1]:
-        _fill(connection, was, now)
     _say_works_from(connection, to)
     return True
 
@@ -116,7 +108,7 @@ def _make(connection: Connection, now: datetime) -> None:
     """Make a new store at once, as all revisions one after the other would leave it."""
     create_tables(connection)
     if connection.dialect.name == "postgresql":
-        from kusanya.store.maintenance.migrations.parting_deliveries import part_by_month
+        from kusanya.store.tables.delivery_months import part_by_month
 
         part_by_month(connection, now)
     connection.execute(insert(feed_head).values(one=1, seq=0, removed=0, searched=0))
@@ -180,19 +172,3 @@ def _add_months(connection: Connection, now: datetime) -> int:
     from kusanya.store.tables.delivery_months import add_months
 
     return add_months(connection, now)
-
-
-def _fill(connection: Connection, was: str, now: datetime) -> None:
-    # Here and not in the revisions: what folds and writes rows knows the newest tables only.
-    from kusanya.store.queries.collections.indexing import index_texts
-    from kusanya.store.writer.batch import Transaction
-    from kusanya.store.writer.refold import part_modes
-    from kusanya.store.writer.statements import statements
-
-    writing = Transaction(connection, statements=statements(connection.dialect), now=now)
-    if was < _BY_MODE:
-        part_modes(writing)
-    if was < _TEXTS:
-        while index_texts(writing, step=_AT_ONCE):
-            pass
-    writing.finish()

@@ -1,28 +1,31 @@
-"""The first schema: journal, projection, rollups, intents, notes, audit."""
+"""The schema with which the first version is published; what came before it was never kept."""
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0001"
+from kusanya.store.tables.delivery_months import part_by_month
+
+revision = "0010"
 down_revision = None
 additive = False
 
 _ID = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 _SEQ = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+_SEARCHED = ("reference", "description")
 _SEARCH = {
     "sqlite": (
-        """CREATE VIRTUAL TABLE reference_search USING fts5(
-            reference, content='', columnsize=0, detail='none',
+        """CREATE VIRTUAL TABLE {of}_search USING fts5(
+            {of}, content='', columnsize=0, detail='none',
             tokenize='trigram case_sensitive 1'
         )""",
     ),
     "postgresql": (
-        """CREATE TABLE reference_search (
+        """CREATE TABLE {of}_search (
             seq BIGINT NOT NULL,
             grams TEXT[] NOT NULL,
-            CONSTRAINT pk_reference_search PRIMARY KEY (seq)
+            CONSTRAINT pk_{of}_search PRIMARY KEY (seq)
         )""",
-        "CREATE INDEX ix_reference_search_grams ON reference_search USING gin (grams)",
+        "CREATE INDEX ix_{of}_search_grams ON {of}_search USING gin (grams)",
     ),
 }
 
@@ -45,9 +48,10 @@ def upgrade() -> None:
     op.create_table(
         "claim",
         sa.Column("collection_id", _ID, nullable=False),
+        sa.Column("mode", _ID, nullable=False),
         sa.Column("claimed_by", sa.Text(), nullable=False),
         sa.Column("claimed_until", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("collection_id", name=op.f("pk_claim")),
+        sa.PrimaryKeyConstraint("collection_id", "mode", name=op.f("pk_claim")),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -73,48 +77,33 @@ def upgrade() -> None:
         sa.Column("event_id", _ID),
         sa.Column("contradictions", sa.Integer(), nullable=False),
         sa.Column("unwell", sa.Integer(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_collection")),
+        sa.PrimaryKeyConstraint("id", "mode", name=op.f("pk_collection")),
     )
-    op.create_index(
-        op.f("ix_collection_mode_amount_id"), "collection", ["mode", "amount", "id"], unique=False
-    )
-    op.create_index(
-        op.f("ix_collection_mode_created_at_id"),
+    _index("collection", "mode", "amount", "id")
+    _index("collection", "mode", "channel", "created_at", "id")
+    _index("collection", "mode", "created_at", "id")
+    _index("collection", "mode", "final_seen_at", "id")
+    _index("collection", "mode", "phone", "created_at")
+    _index("collection", "mode", "reference")
+    _index(
         "collection",
-        ["mode", "created_at", "id"],
-        unique=False,
+        "mode",
+        "failure_code",
+        "created_at",
+        "id",
+        named="failure_code",
+        where="failure_code IS NOT NULL",
     )
-    op.create_index(
-        op.f("ix_collection_mode_final_seen_at_id"),
+    _index(
         "collection",
-        ["mode", "final_seen_at", "id"],
-        unique=False,
+        "mode",
+        "final_seen_at",
+        "id",
+        named="missing_event",
+        where="event_id IS NULL AND final_seen_at IS NOT NULL",
     )
-    op.create_index(
-        op.f("ix_collection_mode_phone_created_at"),
-        "collection",
-        ["mode", "phone", "created_at"],
-        unique=False,
-    )
-    op.create_index(
-        op.f("ix_collection_mode_reference"), "collection", ["mode", "reference"], unique=False
-    )
-    op.create_index(
-        "ix_collection_open",
-        "collection",
-        ["mode", "created_at", "id"],
-        unique=False,
-        sqlite_where=sa.text("final_seen_at IS NULL"),
-        postgresql_where=sa.text("final_seen_at IS NULL"),
-    )
-    op.create_index(
-        "ix_collection_unwell",
-        "collection",
-        ["mode", "created_at", "id"],
-        unique=False,
-        sqlite_where=sa.text("unwell = 1"),
-        postgresql_where=sa.text("unwell = 1"),
-    )
+    _index("collection", "mode", "created_at", "id", named="open", where="final_seen_at IS NULL")
+    _index("collection", "mode", "created_at", "id", named="unwell", where="unwell = 1")
     op.create_table(
         "delivery",
         sa.Column("seq", _SEQ, autoincrement=False, nullable=False),
@@ -141,30 +130,12 @@ def upgrade() -> None:
         sa.Column("body", sa.LargeBinary()),
         sa.PrimaryKeyConstraint("seq", name=op.f("pk_delivery")),
     )
-    op.create_index(op.f("ix_delivery_collection_id"), "delivery", ["collection_id"], unique=False)
-    op.create_index(op.f("ix_delivery_event_id"), "delivery", ["event_id"], unique=False)
-    op.create_index(
-        op.f("ix_delivery_mode_arrived_at_seq"),
-        "delivery",
-        ["mode", "arrived_at", "seq"],
-        unique=False,
-    )
-    op.create_index(
-        "ix_delivery_rejected",
-        "delivery",
-        ["endpoint", "reason", "seq"],
-        unique=False,
-        sqlite_where=sa.text("verdict = 'rejected'"),
-        postgresql_where=sa.text("verdict = 'rejected'"),
-    )
-    op.create_index(
-        "ix_delivery_unwell",
-        "delivery",
-        ["mode", "arrived_at", "seq"],
-        unique=False,
-        sqlite_where=sa.text("verdict <> 'verified'"),
-        postgresql_where=sa.text("verdict <> 'verified'"),
-    )
+    _index("delivery", "mode", "arrived_at", "seq")
+    _index("delivery", "mode", "endpoint", "arrived_at", "seq")
+    _index("delivery", "event_id", named="again_event_id", where="verdict <> 'verified'")
+    _index("delivery", "collection_id", named="again_collection_id", where="verdict <> 'verified'")
+    _index("delivery", "endpoint", "reason", "seq", named="rejected", where="verdict = 'rejected'")
+    _index("delivery", "mode", "arrived_at", "seq", named="unwell", where="verdict <> 'verified'")
     op.create_table(
         "delivery_rollup",
         sa.Column("mode", _ID, nullable=False),
@@ -194,13 +165,15 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", "mode", name=op.f("pk_event")),
         sqlite_with_rowid=False,
     )
-    op.create_index(op.f("ix_event_collection_id"), "event", ["collection_id"], unique=False)
+    _index("event", "collection_id")
+    _index("event", "mode", "first_arrived_at", "id", named="unchecked", where="checked_at IS NULL")
     op.create_table(
         "feed_head",
         sa.Column("one", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("seq", sa.BigInteger(), nullable=False),
         sa.Column("removed", sa.BigInteger(), nullable=False),
         sa.Column("searched", sa.BigInteger(), nullable=False),
+        sa.Column("texts_searched", sa.BigInteger(), server_default=sa.text("0"), nullable=False),
         sa.CheckConstraint("one = 1", name=op.f("ck_feed_head_one_row")),
         sa.PrimaryKeyConstraint("one", name=op.f("pk_feed_head")),
     )
@@ -223,6 +196,8 @@ def upgrade() -> None:
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("claimed_by", sa.Text()),
         sa.Column("claimed_until", sa.BigInteger()),
+        sa.Column("target", sa.Text()),
+        sa.Column("window_closed_at", sa.BigInteger()),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_intent")),
         sa.UniqueConstraint(
             "mode",
@@ -231,14 +206,9 @@ def upgrade() -> None:
             name=op.f("uq_intent_mode_profile_idempotency_key"),
         ),
     )
-    op.create_index(op.f("ix_intent_mode_reference"), "intent", ["mode", "reference"], unique=False)
-    op.create_index(op.f("ix_intent_prepared_at_id"), "intent", ["prepared_at", "id"], unique=False)
-    op.create_index(
-        op.f("ix_intent_state_prepared_at_id"),
-        "intent",
-        ["state", "prepared_at", "id"],
-        unique=False,
-    )
+    _index("intent", "mode", "reference")
+    _index("intent", "prepared_at", "id")
+    _index("intent", "state", "prepared_at", "id")
     op.create_table(
         "intent_attempt",
         sa.Column("intent_id", _ID, nullable=False),
@@ -275,7 +245,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("seq", name=op.f("pk_note")),
         sa.UniqueConstraint("id", name=op.f("uq_note_id")),
     )
-    op.create_index(op.f("ix_note_subject_seq"), "note", ["subject", "seq"], unique=False)
+    _index("note", "subject", "seq")
     op.create_table(
         "observation",
         sa.Column("seq", _SEQ, autoincrement=False, nullable=False),
@@ -311,11 +281,74 @@ def upgrade() -> None:
         sa.Column("value", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_store_meta")),
     )
-    for statement in _SEARCH[op.get_context().dialect.name]:
-        op.execute(statement)
+    op.create_table(
+        "break_fact",
+        sa.Column("seq", _SEQ, autoincrement=False, nullable=False),
+        sa.Column("break_id", _ID, nullable=False),
+        sa.Column("mode", _ID, nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("actor", sa.Text(), nullable=False),
+        sa.Column("status", _ID),
+        sa.Column("owner", sa.Text()),
+        sa.Column("note", sa.Text()),
+        sa.Column("run_id", _ID),
+        sa.Column("leg", _ID, nullable=False),
+        sa.Column("code", _ID, nullable=False),
+        sa.Column("reference", _ID),
+        sa.Column("collection_id", _ID),
+        sa.Column("currency", sa.Text()),
+        sa.Column("amount", sa.BigInteger()),
+        sa.Column("figures", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("seq", name=op.f("pk_break_fact")),
+    )
+    _index("break_fact", "mode", "break_id", "seq")
+    _index("break_fact", "mode", "seq")
+    op.create_table(
+        "receipt",
+        sa.Column("seq", _SEQ, autoincrement=False, nullable=False),
+        sa.Column("collection_id", _ID, nullable=False),
+        sa.Column("mode", _ID, nullable=False),
+        sa.Column("receipt", _ID, nullable=False),
+        sa.Column("receipt_key", _ID, nullable=False),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("actor", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("seq", name=op.f("pk_receipt")),
+        sa.UniqueConstraint(
+            "mode",
+            "receipt_key",
+            "collection_id",
+            name=op.f("uq_receipt_mode_receipt_key_collection_id"),
+        ),
+    )
+    _index("receipt", "collection_id", "mode")
+    op.create_table(
+        "metadata_entry",
+        sa.Column("mode", _ID, nullable=False),
+        sa.Column("value", _ID, nullable=False),
+        sa.Column("name", _ID, nullable=False),
+        sa.Column("created_at", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("collection_id", _ID, nullable=False),
+        sa.PrimaryKeyConstraint(
+            "mode", "value", "name", "created_at", "collection_id", name=op.f("pk_metadata_entry")
+        ),
+        sqlite_with_rowid=False,
+    )
+    context = op.get_context()
+    for column in _SEARCHED:
+        for statement in _SEARCH[context.dialect.name]:
+            op.execute(statement.format(of=column))
+    if context.dialect.name == "postgresql":
+        part_by_month(op.get_bind(), context.opts["now"])
     op.execute("INSERT INTO feed_head (one, seq, removed, searched) VALUES (1, 0, 0, 0)")
-    store_id = op.get_context().opts["store_id"]
+    store_id = context.opts["store_id"]
     op.bulk_insert(
         sa.table("store_meta", sa.column("name"), sa.column("value")),
         [{"name": "store_id", "value": store_id}, {"name": "epoch", "value": "1"}],
     )
+
+
+def _index(table: str, *columns: str, named: str = "", where: str | None = None) -> None:
+    said = None if where is None else sa.text(where)
+    name = op.f(f"ix_{table}_{named or '_'.join(columns)}")
+    op.create_index(name, table, [*columns], sqlite_where=said, postgresql_where=said)
