@@ -61,7 +61,7 @@ def test_every_query_of_the_close_belongs_to_a_room() -> None:
 
 
 def test_conditions_of_the_break_rules_are_changed_too() -> None:
-    every = [said for said, _ in exchanges(ROOMS["legs"])]
+    every = [said for said, _, _ in exchanges(ROOMS["legs"])]
     assert any(said.startswith("bank_charge, ") for said in every)
     assert any(said.startswith("operator_reversal_alone, ") for said in every)
 

@@ -16,11 +16,14 @@ import ast
 import copy
 import importlib
 import inspect
+import itertools
 import os
+import pickle
 import re
 import signal
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -31,6 +34,8 @@ from typing import Any, Final
 
 import msgspec
 import pytest
+from _pytest.runner import runtestprotocol
+from hypothesis import Phase, settings
 from tests.proofs.kit.alike import ALIKE
 from tests.proofs.kit.sql_variants import sql_variants
 
@@ -164,11 +169,11 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books.match.bank",
         ),
         (
+            "kusanya_books/test_bank_equals_a_plain_reference.py",
             "kusanya_books/test_operator_equals_a_plain_reference.py",
-            "kusanya_books/test_operator_and_bank.py",
             "kusanya_books/test_settlement_equals_a_plain_reference.py",
             "kusanya_books/test_settlement_payouts.py",
-            "kusanya_books/test_where_every_line_went.py",
+            "kusanya_books/test_operator_and_bank.py",
         ),
         queries=_all("operator", "bank", "legs", "settlement", but=("settlement/bridge",)),
         rules=("OPERATOR", "BANK"),
@@ -385,27 +390,32 @@ def exchange_rule(rules: dict[str, Any], code: str, condition: str) -> None:
     rules[code] = msgspec.structs.replace(rules[code], condition=condition)
 
 
-def exchanges(room: Room) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield a sentence about each mutant of a room, and the call that puts it in place."""
+Mutant = tuple[str, str | None, Callable[[], None]]
+"""A sentence, what must be reached (None: unknown), and the call that puts the mutant in place."""
+
+
+def exchanges(room: Room) -> Iterator[Mutant]:
+    """Yield each mutant of a room."""
     for where in room.modules:
         for label, function in functions(importlib.import_module(where)):
             if not room.only or label in room.only:
                 for said, code in mutants(function):
-                    yield f"{label}, {said}", partial(exchange_code, function, code)
+                    exchange = partial(exchange_code, function, code)
+                    yield f"{label}, {said}", _place(function.__code__), exchange
     for name in room.queries:
         for said, text in sql_variants((SQL / f"{name}.sql").read_text(encoding="utf-8")):
-            yield f"{name}, {said}", partial(exchange_query, name, text)
+            yield f"{name}, {said}", name, partial(exchange_query, name, text)
     for name in room.rules:
         rules = getattr(importlib.import_module("kusanya_books.match.breaks"), name)
         for code, rule in rules.items():
             # Its place in the file is no line of a query's.
             for said, text in sql_variants(f"WHEN {rule.condition} THEN"):
                 condition = text.strip().removeprefix("WHEN").removesuffix("THEN")
-                yield f"{code}, {said}", partial(exchange_rule, rules, code, condition)
+                yield f"{code}, {said}", None, partial(exchange_rule, rules, code, condition)
 
 
 _OPTIONS: Final = (
-    *("-n", "0", "-x", "-q", "-p", "no:cacheprovider"),
+    *("-n", "0", "-s", "-p", "no:cacheprovider", "-p", "no:terminal"),
     # Not the long ones: a mutant that only chance finds is not found every time.
     *("-k", "not postgres"),
     # What is imported once for all children is imported already in each.
@@ -413,36 +423,123 @@ _OPTIONS: Final = (
 )
 
 
-def run(tests: tuple[str, ...], *more: str) -> int:
-    """Run tests in this process, in silence; return how they ended."""
-    kept = [os.dup(1), os.dup(2)]
-    silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, 1)
-    os.dup2(silent, 2)
-    os.close(silent)
-    try:
-        return int(pytest.main([*_OPTIONS, *more, *(str(ROOT / "tests" / test) for test in tests)]))
-    finally:
-        for number, was in enumerate(kept, start=1):
-            os.dup2(was, number)
-            os.close(was)
+class Trial(msgspec.Struct):
+    """Tests that are collected once; each mutant is tried on them in a child that then ends.
+
+    What found a mutant is asked first about the next one, and only files that reach a mutant's
+    function or query are asked at all.
+    """
+
+    judge: Callable[["Trial"], None]
+    """Called once the tests are collected and known to pass."""
+    reached: dict[str, set[Any]] = {}
+    """The code and the names of queries that each file runs."""
+    seconds: float = 0.0
+    kills: dict[str, int] = {}
+    items: list[pytest.Item] = []
+    passed: bool = False
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self) -> None:
+        """Let a failing example be one: nobody reads the smallest."""
+        phases = (Phase.explicit, Phase.generate)
+        settings.register_profile("mutants", settings(), phases=phases, derandomize=True)
+        settings.load_profile("mutants")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Try mutants instead of running the tests once."""
+        self.items = list(session.items)
+        began = time.monotonic()
+        said = _in_child(self._reach, PATIENCE_S * 20)
+        self.seconds = time.monotonic() - began
+        self.passed = bool(said) and said[0]
+        if self.passed:
+            self.reached = said[1]
+            self.judge(self)
+        return True
+
+    def killer(self, place: Any, exchange: Callable[[], None]) -> str | None:
+        """Return the test that fails once something is exchanged; None where all pass."""
+        asked = [one for one in self.items if self._reaches(one, place)]
+        asked.sort(key=lambda one: -self.kills.get(one.nodeid, 0))
+
+        def tried() -> str | None:
+            exchange()
+            return _first_failure(asked)
+
+        found: str | None = _in_child(tried, max(PATIENCE_S, 5 * self.seconds), late="no end")
+        if found is not None:
+            self.kills[found] = self.kills.get(found, 0) + 1
+        return found
+
+    def _reaches(self, item: pytest.Item, place: Any) -> bool:
+        return place is None or place in self.reached[item.path.as_posix()]
+
+    def _reach(self) -> tuple[bool, dict[str, set[Any]]]:
+        asks = importlib.import_module("kusanya_books.engine.engine").query.__code__
+        reached: dict[str, set[Any]] = {}
+        passed = True
+        for path, items in itertools.groupby(self.items, lambda item: item.path.as_posix()):
+            here = reached.setdefault(path, set())
+
+            def note(frame: Any, event: str, _: Any, here: set[Any] = here) -> None:
+                if event == "call":
+                    code = frame.f_code
+                    here.add(frame.f_locals["name"] if code is asks else _place(code))
+
+            threading.setprofile(note)
+            sys.setprofile(note)
+            passed = passed and _first_failure(list(items)) is None
+            sys.setprofile(None)
+            threading.setprofile(None)
+        return passed, reached
 
 
-def survives(exchange: Callable[[], None], tests: tuple[str, ...]) -> bool:
-    """Return whether the tests pass once something is exchanged."""
+def _place(code: CodeType) -> str:
+    return f"{code.co_filename}:{code.co_firstlineno}:{code.co_name}"
+
+
+def _first_failure(items: list[pytest.Item]) -> str | None:
+    for item, following in itertools.zip_longest(items, items[1:]):
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        reports = runtestprotocol(item, log=False, nextitem=following)
+        if any(report.failed for report in reports):
+            return str(item.nodeid)
+    return None
+
+
+def _in_child(call: Callable[[], Any], patience_s: float, late: Any = None) -> Any:
+    """Return what a call returns in a forked child, in silence; `late` where it does not end."""
+    reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        exchange()
-        os._exit(run(tests) & 127)
-    ends = time.monotonic() + PATIENCE_S
-    while time.monotonic() < ends:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return status == 0
-        time.sleep(0.02)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return False
+        silent = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silent, 1)
+        os.dup2(silent, 2)
+        status = 1
+        try:
+            os.write(writer, pickle.dumps(call()))
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writer)
+    os.set_blocking(reader, False)
+    ends = time.monotonic() + patience_s
+    said = b""
+    with os.fdopen(reader, "rb") as answer:
+        while True:
+            said += answer.read() or b""
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                said += answer.read() or b""
+                # A child that died was killed by what it tried.
+                return pickle.loads(said) if status == 0 else "died"  # noqa: S301 - our own child
+            if time.monotonic() > ends:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return late
+            time.sleep(0.02)
 
 
 def main(arguments: list[str]) -> int:
@@ -459,28 +556,32 @@ def main(arguments: list[str]) -> int:
         room = ROOMS[name]
         # All at once: whoever edits the room meanwhile changes nothing here.
         every = list(exchanges(room))
-        # Imported here once, and in no child again.
-        run(room.tests, "--collect-only")
-        if not survives(lambda: None, room.tests):
-            sys.stderr.write(f"{name}: its tests fail without any change\n")
-            return 2
-        dead = survived = 0
         alike = ALIKE.get(name, {})
-        if unknown := alike.keys() - {unplaced(said) for said, _ in every}:
+        if unknown := alike.keys() - {unplaced(said) for said, _, _ in every}:
             sys.stderr.write(f"{name}: there is no mutant {sorted(unknown)}\n")
             return 2
         chosen = [one for one in every if unplaced(one[0]) not in alike and asked.only in one[0]]
         if asked.sample is not None and asked.sample < len(chosen):
             chance = Random(f"{asked.seed} {name}")  # noqa: S311 - a repeatable choice
             chosen = chance.sample(chosen, asked.sample)
-        for said, exchange in chosen:
-            if survives(exchange, room.tests):
-                sys.stdout.write(f"  survived: {said}\n")
-                survived += 1
-            else:
-                dead += 1
-            sys.stdout.flush()
-        tried = dead + survived
+        found: list[str | None] = []
+
+        def judge(
+            trial: Trial, chosen: list[Mutant] = chosen, found: list[str | None] = found
+        ) -> None:
+            for said, place, exchange in chosen:
+                found.append(trial.killer(place, exchange))
+                if found[-1] is None:
+                    sys.stdout.write(f"  survived: {said}\n")
+                    sys.stdout.flush()
+
+        trial = Trial(judge)
+        pytest.main([*_OPTIONS, *(str(ROOT / "tests" / test) for test in room.tests)], [trial])
+        if not trial.passed:
+            sys.stderr.write(f"{name}: its tests fail without any change\n")
+            return 2
+        tried, survived = len(found), found.count(None)
+        dead = tried - survived
         sys.stdout.write(f"{name}: {dead} of {tried} killed, {dead / max(1, tried):.1%}")
         sys.stdout.write(f"; of {len(every)}, of which {len(alike)} do what the original does\n")
         sys.stdout.flush()

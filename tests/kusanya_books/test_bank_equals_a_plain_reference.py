@@ -1,0 +1,549 @@
+"""The bank's leg against the same rules written as plain loops, on many small months at once."""
+# ruff: noqa: C901, PLR0911, PLR0912, PLR0917 - the rules stand here as plainly as they are stated
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from itertools import groupby
+from random import Random
+from typing import Any
+
+import pandas as pd
+import pytest
+from tests.kit.movements import movements_of
+from tests.kit.statements import statement_of
+from tests.kusanya_books.plain_legs import (
+    Counted,
+    Row,
+    bridge,
+    bridge_rows,
+    copies,
+    day_of,
+    drawn,
+)
+
+from kusanya_books import columns
+from kusanya_books.columns import BANK_MATCHES
+from kusanya_books.match import bank, breaks
+from kusanya_books.request.days import period
+from kusanya_books.request.tolerance import Tolerance
+
+WEEK = period("2026-03-02..2026-03-08")
+TERMS = Tolerance(amount=1, settle_days=2)
+JUDGED = date(2026, 3, 9)
+STARTS = (datetime(2026, 2, 27, 9, tzinfo=UTC), datetime(2026, 3, 2, 9, tzinfo=UTC))
+"""Payouts begin before the week, or on its first day."""
+Move = int
+Edges = set[tuple[Move, int]]
+Sums = dict[tuple[int, ...], set[tuple[date, date]]]
+"""The members of each run of days, with the runs' edges."""
+
+PAYOUTS: dict[str, Sequence[Any]] = {
+    "receipt": ["PO-1", "PO-2", "po/3", "P", None, None],
+    "reference": [None, None, "RF-9", "R"],
+    "amount": [100, 100, 200, 300, 500, 2**53 + 1],
+    "channel": ["MPESA_TZ", "MPESA_TZ", "TIGO_TZ", None],
+    "currency": ["T", "T", "T", "K"],
+    "status": ["completed"] * 11 + ["failed"],
+    "kind": ["payout"] * 13 + ["payment"],
+    "day": range(11),
+}
+BATCHES: dict[str, Sequence[Any]] = {
+    "batch_id": ["BA-1", "BA-1", "BA-2", "B", None],
+    "channel": ["AIRTEL_TZ", "AIRTEL_TZ", "TIGO_TZ", None],
+    "currency": ["T", "T", "T", "K"],
+    "net": [100, 100, 200, 300, -100],
+    "day": [*range(11), None],
+}
+FORMS: dict[str, Sequence[Any]] = {
+    "form": ["one"] * 3
+    + ["parts", "together", "together", "together", "again", "back", "odd", "early"],
+    "is_named": [True, False],
+    "late": [0, 0, 1, 1, 2, 3, 5, -1],
+    "apart": [0] * 6 + [1, -1, 2, -2, 60],
+}
+LINES: dict[str, Sequence[Any]] = {
+    "receipt": [None, None, "S1", "S2"],
+    "kind": ["other"] * 12 + ["payout"] * 4 + ["payment", "charge", "fee", "tax", "reversal"],
+    "status": ["completed"] * 14 + ["pending"],
+    "balance": [None, 1_000, 2_000],
+    "input": ["a.csv", "b.csv"],
+    "later": [0, 0, 0, 1],
+    "other": [False] * 14 + [True],
+    "is_copied": [False] * 14 + [True],
+}
+ODD = ["reversal", "chargeback", "refund", "other", "payout", "charge"]
+
+
+def world(chance: Random, name: str, start: datetime) -> tuple[list[Row], list[Row], list[Row]]:
+    """Return payouts, lines of the settlement and lines of the bank, in currencies of their own."""
+
+    def own(text: str | None) -> str | None:
+        return text and f"{text}{name}"
+
+    paid = []
+    for row in drawn(chance, PAYOUTS, 3):
+        at = start + timedelta(days=row.pop("day"))
+        named = {key: own(row[key]) for key in ("receipt", "reference", "currency")}
+        if named["receipt"] == own("P"):
+            named["receipt"] = "P" + name[1:]
+        paid.append({**row, **named, "at": at, "amount": -row["amount"]})
+    paid += [dict(row) for row in paid if chance.random() < 0.06]
+    settled = [
+        {
+            **row,
+            "batch_id": own(row["batch_id"]),
+            "currency": own(row["currency"]),
+            "day": None if row["day"] is None else day_of(start + timedelta(days=row["day"])),
+        }
+        for row in drawn(chance, BATCHES, 2)
+    ]
+    late = {id(s): (s["day"] or JUDGED) - day_of(start) for s in settled}
+    asked = [
+        (p["receipt"] or p["reference"], -p["amount"], p["at"], p["currency"]) for p in paid
+    ] + [(s["batch_id"], s["net"], start + late[id(s)], s["currency"]) for s in settled]
+    came: list[Row] = []
+    for bend in drawn(chance, FORMS, 4):
+        chosen = chance.choice(asked) if asked else ("none", 100, start, own("T"))
+        near = [one for one in asked if one[3] == chosen[3] and one is not chosen]
+        more = chance.choice([*near, chosen]) if bend["form"] == "together" else chosen
+        amount = chosen[1] + bend["apart"]
+        amounts = {
+            "one": [amount],
+            "parts": [chosen[1] // 2, amount - chosen[1] // 2],
+            "together": [amount + more[1]],
+            "again": [amount, chosen[1]],
+            "back": [amount, -chosen[1], *chance.choice([(), (chosen[1],)])],
+            "odd": [chance.choice([amount, -amount, 0])],
+            "early": [77],
+        }[bend["form"]]
+        texts = (
+            [str(one[0]).lower() for one in (chosen, more) if one[0]]
+            if bend["is_named"] or bend["form"] == "back"
+            else []
+        )
+        begins = start if bend["form"] == "early" else max(chosen[2], more[2])
+        kinds = ODD if bend["form"] == "odd" else LINES["kind"]
+        if bend["form"] == "early":
+            texts, kinds = [], ["payout"]
+        for each in amounts:
+            line: Row = {key: chance.choice(values) for key, values in LINES.items()}
+            days = bend["late"] + line.pop("later")
+            other, is_copied = line.pop("other"), line.pop("is_copied")
+            came.append(
+                {
+                    **line,
+                    "kind": chance.choice(kinds),
+                    "amount": each,
+                    "currency": own("K") if other else chosen[3],
+                    "receipt": own(line["receipt"]),
+                    "reference": texts[-1] if len(texts) > 1 else None,
+                    "details": f"MM. {texts[0]}; tz" if texts else None,
+                    "at": begins + timedelta(days=days),
+                }
+            )
+            came += [dict(came[-1])] if is_copied else []
+    return paid, settled, came
+
+
+def payouts_of(paid: list[Row], settled: list[Row]) -> list[Row]:
+    """Return what was paid out, in the order of its numbers."""
+    found: dict[Any, Row] = {}
+    for row in paid:
+        if row["kind"] == "payout" and row["status"] == "completed":
+            line = f"line {row['line_no']} of {row['input']}" if row["receipt"] is None else None
+            payout: Row = {
+                "source": "operator",
+                "day": day_of(row["at"]),
+                "channel": row["channel"],
+                "currency": row["currency"],
+                "payout": row["receipt"] or line,
+                "amount": -row["amount"],
+                "keys": (row["receipt"], row["reference"]),
+            }
+            found[tuple(payout.values()), row["at"]] = payout
+    told = {(row["channel"], row["currency"]) for row in found.values()}
+    batches: dict[Any, list[Row]] = defaultdict(list)
+    for row in settled:
+        account = (row["channel"], row["currency"])
+        if account not in told:
+            day = row["day"] if row["batch_id"] is None else None
+            batches[account, row["batch_id"], day].append(row)
+    for ((channel, currency), batch, own_day), rows in batches.items():
+        day = max((row["day"] for row in rows if row["day"]), default=WEEK.last)
+        name = batch or " ".join(filter(None, (channel, str(day))))
+        found[channel, currency, name, own_day] = {
+            "source": "statement",
+            "day": day,
+            "channel": channel,
+            "currency": currency,
+            "payout": name,
+            "amount": sum(row["net"] for row in rows),
+            "keys": (batch,),
+        }
+    return sorted(found.values(), key=order_of_payout)
+
+
+def order_of_payout(row: Row) -> tuple[Any, ...]:
+    channel = (row["channel"] is None, row["channel"] or "")
+    return (row["source"], row["day"], channel, row["currency"], row["payout"], row["amount"])
+
+
+def words(*texts: str | None) -> str:
+    joined = " ".join(text for text in texts if text is not None).upper()
+    return f" {re.sub('[^A-Z0-9]+', ' ', joined).strip()} "
+
+
+class Leg:
+    """The payouts and lines of one currency, and what met."""
+
+    def __init__(self, payouts: dict[int, Row], moves: dict[int, Row]) -> None:
+        self.payouts = payouts
+        self.moves = moves
+        done = {move: m for move, m in moves.items() if m["is_done"]}
+        self.credits = {
+            move: m
+            for move, m in done.items()
+            if m["amount"] > 0 and m["kind"] in {"payout", "payment", "other"}
+        }
+        self.named = {
+            (move, one)
+            for one, p in payouts.items()
+            for key in p["keys"]
+            for move, m in done.items()
+            if key is not None and len(key) >= 4 and words(key) in m["narrative"]
+        }
+        self.edges: dict[tuple[Move, int], tuple[str, str]] = {}
+        self.seconds: set[Move] = set()
+        self.paid_again: set[Move] = set()
+        self._by_name()
+        self._by_amount()
+        self._by_sum()
+
+    def _when(self, move: Move) -> tuple[date, Move]:
+        return self.moves[move]["day"], move
+
+    def _free(self) -> tuple[list[int], list[Move]]:
+        met_moves = {move for move, _ in self.edges}
+        met = {one for _, one in self.edges}
+        left = [one for one, p in self.payouts.items() if p["amount"] > 0 and one not in met]
+        rest = [m for m in self.credits if m not in met_moves and m not in self.seconds]
+        return left, rest
+
+    def _meet(self, edges: Edges, rule: str, form: str) -> None:
+        self.edges |= dict.fromkeys(edges, (rule, form))
+
+    def _by_name(self) -> None:
+        edges = {edge for edge in self.named if edge[0] in self.credits}
+        names: dict[Move, set[int]] = defaultdict(set)
+        payers: dict[int, list[Move]] = defaultdict(list)
+        for move, one in sorted(edges, key=lambda edge: self._when(edge[0])):
+            names[move].add(one)
+            payers[one].append(move)
+        at_once = {
+            one
+            for one, found in payers.items()
+            if len(found) > 1
+            and abs(self.moves[found[0]]["amount"] - self.payouts[one]["amount"]) <= TERMS.amount
+        }
+        again = [m for one in at_once for m in payers[one][1:] if len(names[m]) == 1]
+        self.seconds = set(again)
+        once = [m for m, _ in self.named if sum(m == other for other, _ in self.named) == 1]
+        backs: dict[Any, list[Move]] = defaultdict(list)
+        laters: dict[Any, list[Move]] = defaultdict(list)
+        for move, one in sorted(self.named, key=lambda edge: self._when(edge[0])):
+            amount = self.moves[move]["amount"]
+            if amount < 0 and move in once:
+                backs[one, -amount].append(move)
+            if move in self.seconds:
+                laters[one, amount].append(move)
+        for key, debits in backs.items():
+            for debit, later in zip(debits, laters[key], strict=False):
+                if self.moves[later]["day"] >= self.moves[debit]["day"]:
+                    self.paid_again |= {debit, later}
+        clean = {(m, one) for m, one in edges if one not in at_once or m == payers[one][0]}
+
+        def form(edge: tuple[Move, int]) -> tuple[bool, bool]:
+            many = len(payers[edge[1]]) > 1 and edge[1] not in at_once
+            return len(names[edge[0]]) > 1, many
+
+        mixed = {edge for edge in clean if form(edge) == (True, True)}
+        for edge in clean:
+            if not any(edge[0] == m or edge[1] == one for m, one in mixed):
+                together, parts = form(edge)
+                said = "together" if together else "parts" if parts else "one"
+                self._meet({edge}, "name", said)
+
+    def _by_amount(self) -> None:
+        left, rest = self._free()
+        found: Edges = set()
+        for amount in {self.payouts[one]["amount"] for one in left}:
+            ours = sorted(
+                (one for one in left if self.payouts[one]["amount"] == amount),
+                key=lambda one: (self.payouts[one]["day"], one),
+            )
+            theirs = sorted((m for m in rest if self.moves[m]["amount"] == amount), key=self._when)
+            pairs = set(zip(theirs, ours, strict=False))
+            if len(ours) == len(theirs) and all(self._is_within(*pair) for pair in pairs):
+                found |= pairs
+        self._meet(found, "amount_day", "one")
+        left, rest = self._free()
+        edges = [
+            (m, one)
+            for m in rest
+            for one in left
+            if self.moves[m]["amount"] == self.payouts[one]["amount"] and self._is_within(m, one)
+        ]
+        self._meet(
+            {
+                edge
+                for edge in edges
+                if sum(edge[0] == m for m, _ in edges) == 1
+                and sum(edge[1] == one for _, one in edges) == 1
+            },
+            "amount_day",
+            "one",
+        )  # fmt: skip
+
+    def _is_within(self, move: Move, one: int) -> bool:
+        late: timedelta = self.moves[move]["day"] - self.payouts[one]["day"]
+        return 0 <= late.days <= TERMS.settle_days
+
+    def _by_sum(self) -> None:
+        left, rest = self._free()
+        sums: Sums = {}
+        for scope in {None, *(self.payouts[one]["channel"] for one in left)}:
+            mine = [one for one in left if scope is None or self.payouts[one]["channel"] == scope]
+            days = {one: self.payouts[one]["day"] for one in mine}
+            sums |= runs(days, {self.payouts[one]["day"] for one in left})
+        self._claim(sums, rest, left, form="together")
+        left, rest = self._free()
+        days = {m: self.moves[m]["day"] for m in rest}
+        self._claim(runs(days, set(days.values())), rest, left, form="parts")
+
+    def _claim(self, sums: Sums, rest: list[Move], left: list[int], *, form: str) -> None:
+        """Let what equals exactly one sum have it, unless two want a part of it."""
+        is_credit = form == "together"
+        wholes, parts = (self.moves, self.payouts) if is_credit else (self.payouts, self.moves)
+        chosen: dict[int, tuple[int, ...]] = {}
+        for whole in rest if is_credit else left:
+            fitting = []
+            for members, spans in sums.items():
+                total = sum(parts[one]["amount"] for one in members)
+                day = wholes[whole]["day"]
+                near = any(
+                    (to <= day if is_credit else day <= from_)
+                    and ((day - from_) if is_credit else (to - day)).days <= TERMS.settle_days
+                    for from_, to in spans
+                )
+                if near and abs(total - wholes[whole]["amount"]) <= TERMS.amount:
+                    fitting.append(members)
+            if len(fitting) == 1:
+                chosen[whole] = fitting[0]
+        for whole, members in chosen.items():
+            wanted = [one for other, found in chosen.items() if other != whole for one in found]
+            if not set(members) & set(wanted):
+                pairs = {(whole, one) if is_credit else (one, whole) for one in members}
+                self._meet(pairs, "sum", form)
+
+
+def runs(days: dict[int, date], edges: set[date]) -> Sums:
+    """Return all members of each run of days, where they are several, with the runs' edges."""
+    found: dict[tuple[int, ...], set[tuple[date, date]]] = defaultdict(set)
+    for from_ in edges:
+        for to in edges:
+            if 0 <= (to - from_).days <= TERMS.settle_days:
+                members = tuple(sorted(one for one, day in days.items() if from_ <= day <= to))
+                if len(members) > 1:
+                    found[members].add((from_, to))
+    return dict(found)
+
+
+def expected(
+    paid: list[Row], settled: list[Row], came: list[Row]
+) -> tuple[list[tuple[Any, ...]], set[tuple[Any, ...]]]:
+    """Return the rows and the bridge."""
+    payouts = dict(enumerate(payouts_of(paid, settled), start=1))
+    copied = copies(
+        came, *("currency", "receipt", "kind", "status", "amount", "at", "balance", "details")
+    )
+    moves = {
+        m["line_no"]: {
+            **m,
+            "day": day_of(m["at"]),
+            "narrative": words(m["details"], m["reference"], m["receipt"]),
+            "is_done": m["status"] == "completed" and m["line_no"] not in copied,
+        }
+        for m in sorted(came, key=lambda m: (m["input"], m["line_no"]))
+    }
+    first_payout = min((p["day"] for p in payouts.values()), default=date.max)
+    bank_ends = max([WEEK.last, *(m["day"] for m in moves.values())])
+    rows: list[tuple[Any, ...]] = []
+    counted: list[Counted] = []
+    others: list[Counted] = []
+    for currency in sorted({one["currency"] for one in (*payouts.values(), *moves.values())}):
+        leg = Leg(
+            {one: p for one, p in payouts.items() if p["currency"] == currency},
+            {move: m for move, m in moves.items() if m["currency"] == currency},
+        )
+        for move, one, edge, members in rows_of(leg):
+            m, p = leg.moves.get(move or 0), leg.payouts.get(one or 0)
+            sides: tuple[list[Row], list[Row]] = (
+                [leg.moves[each] for each in sorted({each for each, _ in members})],
+                [leg.payouts[each] for each in sorted({each for _, each in members})],
+            )
+            code = verdict(leg, move, m, p, edge, sides, first_payout, bank_ends)
+            own = [x["day"] for x in (m, p) if x is not None]
+            inside = any(WEEK.first <= day <= WEEK.last for day in own) or any(
+                side and side_days[0] <= WEEK.last and side_days[-1] >= WEEK.first
+                for side in sides
+                for side_days in [sorted(x["day"] for x in side)]
+            )
+            if not inside:
+                continue
+            key = None
+            if edge is not None and edge[1] == "parts":
+                key = sides[1][0]["payout"]
+            elif edge is not None and edge[1] == "together":
+                key = f"line {sides[0][0]['line_no']} of {sides[0][0]['input']}"
+            in_bank = m is not None and WEEK.first <= m["day"] <= WEEK.last
+            in_paid = p is not None and WEEK.first <= p["day"] <= WEEK.last
+            is_counted = m is not None and in_bank and m["status"] == "completed"
+            counted_line = m["amount"] if m is not None and is_counted else 0
+            counted_other = p["amount"] if p is not None and in_paid else 0
+            if is_counted:
+                counted.append((None, currency, code, counted_line, (move, one)))
+            if in_paid:
+                others.append((None, currency, code, counted_other, (move, one)))
+            age = max(0, (JUDGED - (p or m or {})["day"]).days)
+            name = p["payout"] if p else None
+            rule = edge[0] if edge else None
+            rows.append((move, name, rule, key, code, counted_line, counted_other, age))
+    lines = [{**m, "channel": None} for m in moves.values()]
+    return rows, bridge(("bank total", "payouts total"), lines, others, counted, WEEK)
+
+
+def rows_of(leg: Leg) -> list[tuple[Move | None, int | None, tuple[str, str] | None, Edges]]:
+    """Return each row with its group: a pair in one, each part of a larger group in its own."""
+    rows: list[tuple[Move | None, int | None, tuple[str, str] | None, Edges]] = []
+    groups: dict[Any, Edges] = defaultdict(set)
+    for (move, one), (rule, form) in leg.edges.items():
+        groups[rule, form, one if form == "parts" else move].add((move, one))
+    for (rule, form, _), members in groups.items():
+        if form == "one":
+            rows += [(move, one, (rule, form), members) for move, one in members]
+        else:
+            rows += [(move, None, (rule, form), members) for move in {m for m, _ in members}]
+            rows += [(None, one, (rule, form), members) for one in {one for _, one in members}]
+    met, paid = {m for m, _ in leg.edges}, {one for _, one in leg.edges}
+    rows += [(move, None, None, set()) for move in leg.moves if move not in met]
+    rows += [(None, one, None, set()) for one in leg.payouts if one not in paid]
+    return rows
+
+
+def verdict(
+    leg: Leg,
+    move: Move | None,
+    m: Row | None,
+    p: Row | None,
+    edge: tuple[str, str] | None,
+    sides: tuple[list[Row], list[Row]],
+    first_payout: date,
+    bank_ends: date,
+) -> str:
+    if m is not None:
+        if m["status"] != "completed":
+            return "bank_not_completed"
+        if not m["is_done"]:
+            return "bank_line_again"
+        if m["amount"] == 0:
+            return "bank_zero"
+        if m["kind"] in {"fee", "charge", "tax"}:
+            return "bank_charge"
+        if move in leg.paid_again:
+            return "bank_paid_again"
+        if m["amount"] < 0 and any(move == other for other, _ in leg.named):
+            return "bank_taken_back"
+        if m["kind"] in {"reversal", "chargeback", "refund"}:
+            return "bank_returned"
+        if m["amount"] < 0:
+            return "bank_debit"
+        if move in leg.seconds:
+            return "bank_credited_again"
+        if edge is None:
+            if m["kind"] != "payout":
+                return "bank_other_credit"
+            early = (m["day"] - first_payout).days < TERMS.settle_days
+            return "bank_perhaps_earlier" if early else "bank_unexpected"
+    if edge is None:
+        assert p is not None
+        fresh = (JUDGED - p["day"]).days <= TERMS.settle_days
+        ahead = (bank_ends - p["day"]).days < TERMS.settle_days
+        return "bank_pending" if fresh or ahead else "bank_missing"
+    lines, dues = sides
+    drift = sum(x["amount"] for x in lines) - sum(x["amount"] for x in dues)
+    if abs(drift) > TERMS.amount:
+        return "bank_short" if drift < 0 else "bank_over"
+    days = [x["day"] for x in (*lines, *dues)]
+    if min(days) < WEEK.first or max(days) > WEEK.last:
+        return "bank_across_cutoff"
+    if (max(x["day"] for x in lines) - min(x["day"] for x in dues)).days > TERMS.settle_days:
+        return "bank_late"
+    if drift:
+        return "bank_within_tolerance"
+    return {"together": "bank_together", "parts": "bank_in_parts"}.get(edge[1], "bank_agrees")
+
+
+@pytest.mark.scale(2, 10, 100)
+def test_every_line_and_payout_gets_the_verdict_of_the_rules_and_the_bridge_closes(
+    rounds: int,
+) -> None:
+    codes: set[str] = set()
+    for seed in range(rounds):
+        chance = Random(f"bank {seed}")  # noqa: S311 - a repeatable choice
+        paid: list[Row] = []
+        settled: list[Row] = []
+        came: list[Row] = []
+        for number in range(140):
+            more = world(chance, f"{number:02}", STARTS[seed % 2])
+            paid, settled, came = [*paid, *more[0]], [*settled, *more[1]], [*came, *more[2]]
+        paid = [{**row, "line_no": n, "input": "operator.csv"} for n, row in enumerate(paid, 1)]
+        came = [
+            {**row, "line_no": n, "leg": "bank", "channel": None}
+            for n, row in enumerate(sorted(came, key=lambda m: str(m["input"])), 1)
+        ]
+        settled = [
+            {**row, "line_no": n, "collection_id": None, "gross": None, "fee": None}
+            for n, row in enumerate(settled, 1)
+        ]
+        found = bank.match(
+            movements_of(*paid, *came).sample(frac=1, random_state=seed),
+            statement_of(settled).sample(frac=1, random_state=seed),
+            period=WEEK,
+            tolerance=TERMS,
+            as_of=JUDGED,
+        )
+        rows, bridged = expected(paid, settled, came)
+        columns.check(found.rows, BANK_MATCHES)
+        asked = ["line_no", "payout", "match_rule", "group_key", "break_code"]
+        asked += ["counted_bank", "counted_payout", "age_days"]
+        seen = [
+            tuple(None if pd.isna(value) else value for value in row)
+            for row in found.rows[asked].astype("object").itertuples(index=False, name=None)
+        ]
+        assert sorted(seen, key=repr) == sorted(rows, key=repr)
+        codes |= {row[4] for row in rows}
+        assert sorted(bridge_rows(found.bridge), key=repr) == sorted(bridged, key=repr)
+        places = {(r.input, r.currency, r.standing): r for r in columns.records(found.places)}
+        told = sorted(
+            (line["input"], line["currency"], breaks.BANK[row[4]].standing.value, line["amount"])
+            for row in rows
+            for line in came
+            if line["line_no"] == row[0] and WEEK.first <= day_of(line["at"]) <= WEEK.last
+        )
+        groups = groupby(told, key=lambda one: one[:3])
+        assert {key: (int(place.rows), int(place.amount)) for key, place in places.items()} == {
+            key: (len(sums), sum(sums)) for key, of in groups for sums in [[x[3] for x in of]]
+        }
+    assert codes == set(breaks.BANK)
