@@ -1,7 +1,7 @@
 """What legs against a statement share, written as plain loops: bridges, copies and many months."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from random import Random
 from typing import Any
@@ -11,6 +11,7 @@ import pandas as pd
 from kusanya.domain.business_day import EAT
 from kusanya_books import columns
 from kusanya_books.columns import LEG_BRIDGE
+from kusanya_books.match.breaks.rule import BreakRule
 from kusanya_books.request.days import Period
 
 Row = dict[str, Any]
@@ -135,3 +136,47 @@ def place_rows(frame: pd.DataFrame) -> dict[tuple[str, str, str], tuple[int, int
         (row.input, row.currency, row.standing): (int(row.rows), int(row.amount))
         for row in columns.records(frame)
     }
+
+
+def first(value: Any) -> tuple[bool, Any]:
+    """Return a key of sorting that puts what is missing first."""
+    return (False, 0) if pd.isna(value) else (True, value)
+
+
+def last(value: Any) -> tuple[bool, Any]:
+    """Return a key of sorting that puts what is missing last."""
+    return (True, 0) if pd.isna(value) else (False, value)
+
+
+def oldest(value: Any) -> int:
+    """Return a key of sorting that puts the greatest age first."""
+    return -int(value)
+
+
+def check_order(
+    rows: pd.DataFrame, rules: Mapping[str, BreakRule], *then: tuple[str, Callable[[Any], Any]]
+) -> None:
+    """Hold rows to their order: breaks first, then what is expected, each in its rules' order."""
+    standings = ["break", "expected", "ok"]
+    places = list(rules)
+    keys = [
+        (
+            standings.index(row.standing),
+            places.index(row.break_code),
+            *(key(getattr(row, name)) for name, key in then),
+        )
+        for row in columns.records(rows)
+    ]
+    assert keys == sorted(keys)
+    assert all(
+        rules[row.break_code].standing.value == row.standing for row in columns.records(rows)
+    )
+    assert all(
+        rules[row.break_code].action == row.suggested_action for row in columns.records(rows)
+    )
+
+
+def check_brief(rows: pd.DataFrame, brief: pd.DataFrame) -> None:
+    """Hold what is listed without what agrees to the whole list."""
+    left = rows[rows["standing"] != "ok"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(brief, left)

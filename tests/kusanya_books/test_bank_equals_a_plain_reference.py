@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
-from itertools import groupby
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -18,9 +18,16 @@ from tests.kusanya_books.plain_legs import (
     Row,
     bridge,
     bridge_rows,
+    check_brief,
+    check_order,
     copies,
     day_of,
     drawn,
+    first,
+    last,
+    oldest,
+    place_rows,
+    places_of,
 )
 
 from kusanya_books import columns
@@ -58,9 +65,9 @@ BATCHES: dict[str, Sequence[Any]] = {
 }
 FORMS: dict[str, Sequence[Any]] = {
     "form": ["one"] * 3
-    + ["parts", "together", "together", "together", "again", "back", "odd", "early"],
+    + ["parts", "together", "together", "together", "again", "back", "back", "odd", "early"],
     "is_named": [True, False],
-    "late": [0, 0, 1, 1, 2, 3, 5, -1],
+    "late": [0, 0, 1, 1, 2, 3, 4, 5, -1],
     "apart": [0] * 6 + [1, -1, 2, -2, 60],
 }
 LINES: dict[str, Sequence[Any]] = {
@@ -69,11 +76,15 @@ LINES: dict[str, Sequence[Any]] = {
     "status": ["completed"] * 14 + ["pending"],
     "balance": [None, 1_000, 2_000],
     "input": ["a.csv", "b.csv"],
+    "channel": [None, "AIRTEL_TZ"],
     "later": [0, 0, 0, 1],
     "other": [False] * 14 + [True],
     "is_copied": [False] * 14 + [True],
 }
 ODD = ["reversal", "chargeback", "refund", "other", "payout", "charge"]
+
+
+CREDITED = {"form": "one", "is_named": False, "apart": 0}
 
 
 def world(chance: Random, name: str, start: datetime) -> tuple[list[Row], list[Row], list[Row]]:
@@ -82,9 +93,12 @@ def world(chance: Random, name: str, start: datetime) -> tuple[list[Row], list[R
     def own(text: str | None) -> str | None:
         return text and f"{text}{name}"
 
+    mood = chance.choice(["calm", "summed", "wild", "wild"])
+    begins = chance.randrange(9)
     paid = []
     for row in drawn(chance, PAYOUTS, 3):
-        at = start + timedelta(days=row.pop("day"))
+        day = row.pop("day")
+        at = start + timedelta(days=(begins + day % 2) if mood == "summed" else day)
         named = {key: own(row[key]) for key in ("receipt", "reference", "currency")}
         if named["receipt"] == own("P"):
             named["receipt"] = "P" + name[1:]
@@ -104,8 +118,21 @@ def world(chance: Random, name: str, start: datetime) -> tuple[list[Row], list[R
         (p["receipt"] or p["reference"], -p["amount"], p["at"], p["currency"]) for p in paid
     ] + [(s["batch_id"], s["net"], start + late[id(s)], s["currency"]) for s in settled]
     came: list[Row] = []
-    for bend in drawn(chance, FORMS, 4):
+    bends = drawn(chance, FORMS, 4)
+    if mood == "calm":
+        # Each is credited by its amount alone, most of them in time.
+        bends = [
+            {**CREDITED, "late": chance.choice([0, 0, 1, 1, 2, 3]), "of": one} for one in asked
+        ]
+    elif mood == "summed" and asked:
+        # All of a currency are credited at once.
+        whole = [one for one in asked if one[3] == asked[0][3]]
+        day = max(one[2] for one in whole)
+        total = (None, sum(one[1] for one in whole), day, asked[0][3])
+        bends = [{**CREDITED, "late": chance.choice([0, 0, 0, 1]), "of": total}, *bends[3:]]
+    for bend in bends:
         chosen = chance.choice(asked) if asked else ("none", 100, start, own("T"))
+        chosen = bend.get("of", chosen)
         near = [one for one in asked if one[3] == chosen[3] and one is not chosen]
         more = chance.choice([*near, chosen]) if bend["form"] == "together" else chosen
         amount = chosen[1] + bend["apart"]
@@ -123,7 +150,7 @@ def world(chance: Random, name: str, start: datetime) -> tuple[list[Row], list[R
             if bend["is_named"] or bend["form"] == "back"
             else []
         )
-        begins = start if bend["form"] == "early" else max(chosen[2], more[2])
+        since = start if bend["form"] == "early" else max(chosen[2], more[2])
         kinds = ODD if bend["form"] == "odd" else LINES["kind"]
         if bend["form"] == "early":
             texts, kinds = [], ["payout"]
@@ -140,7 +167,7 @@ def world(chance: Random, name: str, start: datetime) -> tuple[list[Row], list[R
                     "receipt": own(line["receipt"]),
                     "reference": texts[-1] if len(texts) > 1 else None,
                     "details": f"MM. {texts[0]}; tz" if texts else None,
-                    "at": begins + timedelta(days=days),
+                    "at": since + timedelta(days=days),
                 }
             )
             came += [dict(came[-1])] if is_copied else []
@@ -419,7 +446,11 @@ def expected(
             age = max(0, (JUDGED - (p or m or {})["day"]).days)
             name = p["payout"] if p else None
             rule = edge[0] if edge else None
-            rows.append((move, name, rule, key, code, counted_line, counted_other, age))
+            effect = counted_line - counted_other
+            channel = (p or {}).get("channel") or (m or {}).get("channel")
+            source = p["source"] if p else None
+            sums = (counted_line, counted_other, effect)
+            rows.append((move, name, rule, key, code, *sums, age, channel, currency, source))
     lines = [{**m, "channel": None} for m in moves.values()]
     return rows, bridge(("bank total", "payouts total"), lines, others, counted, WEEK)
 
@@ -505,29 +536,32 @@ def test_every_line_and_payout_gets_the_verdict_of_the_rules_and_the_bridge_clos
         paid: list[Row] = []
         settled: list[Row] = []
         came: list[Row] = []
-        for number in range(140):
+        for number in range(160):
             more = world(chance, f"{number:02}", STARTS[seed % 2])
             paid, settled, came = [*paid, *more[0]], [*settled, *more[1]], [*came, *more[2]]
         paid = [{**row, "line_no": n, "input": "operator.csv"} for n, row in enumerate(paid, 1)]
         came = [
-            {**row, "line_no": n, "leg": "bank", "channel": None}
+            {**row, "line_no": n, "leg": "bank"}
             for n, row in enumerate(sorted(came, key=lambda m: str(m["input"])), 1)
         ]
         settled = [
             {**row, "line_no": n, "collection_id": None, "gross": None, "fee": None}
             for n, row in enumerate(settled, 1)
         ]
-        found = bank.match(
+        match = partial(
+            bank.match,
             movements_of(*paid, *came).sample(frac=1, random_state=seed),
             statement_of(settled).sample(frac=1, random_state=seed),
             period=WEEK,
             tolerance=TERMS,
             as_of=JUDGED,
         )
+        found = match()
         rows, bridged = expected(paid, settled, came)
         columns.check(found.rows, BANK_MATCHES)
         asked = ["line_no", "payout", "match_rule", "group_key", "break_code"]
-        asked += ["counted_bank", "counted_payout", "age_days"]
+        asked += ["counted_bank", "counted_payout", "bridge_effect", "age_days"]
+        asked += ["channel", "currency", "source"]
         seen = [
             tuple(None if pd.isna(value) else value for value in row)
             for row in found.rows[asked].astype("object").itertuples(index=False, name=None)
@@ -535,15 +569,9 @@ def test_every_line_and_payout_gets_the_verdict_of_the_rules_and_the_bridge_clos
         assert sorted(seen, key=repr) == sorted(rows, key=repr)
         codes |= {row[4] for row in rows}
         assert sorted(bridge_rows(found.bridge), key=repr) == sorted(bridged, key=repr)
-        places = {(r.input, r.currency, r.standing): r for r in columns.records(found.places)}
-        told = sorted(
-            (line["input"], line["currency"], breaks.BANK[row[4]].standing.value, line["amount"])
-            for row in rows
-            for line in came
-            if line["line_no"] == row[0] and WEEK.first <= day_of(line["at"]) <= WEEK.last
-        )
-        groups = groupby(told, key=lambda one: one[:3])
-        assert {key: (int(place.rows), int(place.amount)) for key, place in places.items()} == {
-            key: (len(sums), sum(sums)) for key, of in groups for sums in [[x[3] for x in of]]
-        }
+        then = [("group_key", first), ("age_days", oldest), ("payout", first)]
+        check_order(found.rows, breaks.BANK, *then, ("input", last), ("line_no", last))
+        check_brief(found.rows, match(everything=False).rows)
+        standings = {row[0]: breaks.BANK[row[4]].standing.value for row in rows}
+        assert place_rows(found.places) == places_of(came, standings, WEEK)
     assert codes == set(breaks.BANK)

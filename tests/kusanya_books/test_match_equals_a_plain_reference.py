@@ -3,14 +3,17 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from random import Random
 from typing import Any
 
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kusanya_books.plain_legs import check_order, drawn, first, last, oldest
 from tests.kusanya_books.plain_signed_lines import (
     MARCH,
     Judged,
@@ -26,61 +29,48 @@ from tests.kusanya_books.plain_signed_lines import (
 from kusanya_books import columns
 from kusanya_books.columns import INTENTS, KEYS, LEDGER, MATCHES
 from kusanya_books.match import ledger
+from kusanya_books.match.breaks import LEDGER as LEDGER_RULES
 from kusanya_books.request.tolerance import Tolerance
 
 TERMS = Tolerance(amount=1, fee=0, grace_days=1)
 START = datetime(2026, 2, 28, 12, tzinfo=UTC)
 Make = Callable[..., pd.DataFrame]
 
-references = st.sampled_from(["A", "B", "C", "D"])
-maybe_reference = st.one_of(
-    st.none(), references, references, st.sampled_from(["a ", "b", "C/D", "a, B", "A B;C"])
-)
-amounts = st.sampled_from([100, 98, 101, 200, 2**53 + 1])
-moments = st.one_of(
-    st.integers(0, 40 * 48).map(lambda half_hours: START + timedelta(minutes=30 * half_hours)),
-    st.sampled_from([datetime(2026, 3, 31, 21, tzinfo=UTC), datetime(2026, 3, 30, 9, tzinfo=UTC)]),
-)
+MOMENTS = [START + timedelta(minutes=30 * n) for n in range(40 * 48 + 1)]
+EDGES = [datetime(2026, 3, 31, 21, tzinfo=UTC), datetime(2026, 3, 30, 9, tzinfo=UTC)]
+AMOUNTS = [100, 98, 101, 200, 2**53 + 1]
+SERVICES: dict[str, Sequence[Any]] = {
+    "reference": ["A", "B", "C", "D"],
+    "amount": AMOUNTS,
+    "fee": [0, 2],
+    "status": ["succeeded"] * 4 + ["failed", "expired", "created", "on_hold", "contradiction"],
+    "contradictions": [0, 0, 0, 1],
+    "currency": ["TZS", "TZS", "KES"],
+    "created_at": [*MOMENTS, *EDGES * 900],
+}
+LINES: dict[str, Sequence[Any]] = {
+    "reference": [None] * 5 + [*"ABCD"] * 3 + ["a ", "b", "C/D", "a, B", "A B;C"],
+    "collection_id": [None, None, None, "col_1", "col_2", "col_9"],
+    "amount": [*AMOUNTS, *AMOUNTS, 0],
+    "fee": [None, 0, 2],
+    "currency": ["TZS", "TZS", "KES"],
+    "status": ["paid", "paid", "open", "not_paid"],
+    "booked_at": [*MOMENTS, *EDGES * 900],
+    "kind": ["payment"] * 5 + ["reversal"] * 2 + ["refund", "charge"],
+    "turned": [True, True, True, False],
+}
 
 
 def signed(line: Row) -> Row:
     """Return a line of the books; what is no payment is money out, as a rule."""
-    is_out = line.pop("turned") and line["kind"] != "payment"
-    return {**line, "amount": -line["amount"]} if is_out else line
+    is_out = line["turned"] and line["kind"] != "payment"
+    kept = {name: value for name, value in line.items() if name != "turned"}
+    return {**kept, "amount": -line["amount"]} if is_out else kept
 
 
-services = st.lists(
-    st.fixed_dictionaries(
-        {
-            "reference": references,
-            "amount": amounts,
-            "fee": st.sampled_from([0, 2]),
-            "status": st.sampled_from(
-                ["succeeded"] * 4 + ["failed", "expired", "created", "on_hold", "contradiction"]
-            ),
-            "contradictions": st.sampled_from([0, 0, 0, 1]),
-            "currency": st.sampled_from(["TZS", "TZS", "KES"]),
-            "created_at": moments,
-        }
-    ),
-    max_size=7,
-)
-lines = st.lists(
-    st.fixed_dictionaries(
-        {
-            "reference": maybe_reference,
-            "collection_id": st.sampled_from([None, None, None, "col_1", "col_2", "col_9"]),
-            "amount": st.one_of(amounts, st.just(0)),
-            "fee": st.sampled_from([None, 0, 2]),
-            "currency": st.sampled_from(["TZS", "TZS", "KES"]),
-            "status": st.sampled_from(["paid", "paid", "open", "not_paid"]),
-            "booked_at": moments,
-            "kind": st.sampled_from(["payment"] * 5 + ["reversal"] * 2 + ["refund", "charge"]),
-            "turned": st.sampled_from([True, True, True, False]),
-        }
-    ).map(signed),
-    max_size=7,
-)
+def rows_of(fields: dict[str, Sequence[Any]]) -> st.SearchStrategy[list[Row]]:
+    each = {name: st.sampled_from(list(values)) for name, values in fields.items()}
+    return st.lists(st.fixed_dictionaries(each), max_size=7)
 
 
 def expected(
@@ -481,10 +471,10 @@ def test_every_row_gets_the_verdict_of_the_rules_and_the_bridge_closes(
 ) -> None:
     @settings(max_examples=rounds, deadline=None, database=None)
     @given(
-        services,
-        lines,
+        rows_of(SERVICES),
+        rows_of(LINES),
         st.booleans(),
-        st.tuples(st.lists(references, max_size=1), st.lists(references, max_size=1)),
+        st.tuples(*[st.lists(st.sampled_from("ABCD"), max_size=1)] * 2),
         st.integers(0, 7),
     )
     def holds(
@@ -495,11 +485,76 @@ def test_every_row_gets_the_verdict_of_the_rules_and_the_bridge_closes(
         outside: int,
     ) -> None:
         other, unknown = elsewhere
-        agree(
-            collections_of, service, books, net=net, other=other, unknown=unknown, outside=outside
-        )
+        said = [{**row, "id": f"col_{number}"} for number, row in enumerate(service, start=1)]
+        lines = [signed(line) for line in books]
+        agree(collections_of, said, lines, net=net, other=other, unknown=unknown, outside=outside)
 
     holds()
+
+
+@pytest.mark.scale(2, 10, 100)
+def test_many_small_months_in_one_get_the_verdicts_of_each(
+    collections_of: Make, rounds: int
+) -> None:
+    for seed in range(rounds):
+        chance = Random(f"books {seed}")  # noqa: S311 - a repeatable choice
+        service: list[Row] = []
+        books: list[Row] = []
+        elsewhere: tuple[list[str], list[str]] = ([], [])
+        net = seed % 2 == 1
+        for number in range(40):
+            own = partial(named, f"{number:02}")
+            made = [
+                {**row, "id": f"col_{place}"}
+                for place, row in enumerate(drawn(chance, SERVICES, 6), start=1)
+            ]
+            service += map(own, made)
+            lines = [*drawn(chance, LINES, 5), *followed(chance, made, net=net)]
+            books += map(own, map(signed, lines))
+            for names in elsewhere:
+                names += [f"{number:02}{text}" for text in "ABCD" if chance.random() < 0.1]
+        other, unknown = elsewhere
+        agree(collections_of, service, books, net=net, other=other, unknown=unknown, outside=30)
+
+
+def followed(chance: Random, service: list[Row], *, net: bool) -> list[Row]:
+    """Return lines that book what the service says, or nearly, in parts, together or by the day."""
+    booked: list[Row] = []
+    for row in service:
+        line = {name: chance.choice(values) for name, values in LINES.items()}
+        due = row["amount"] - (row["fee"] if net else 0)
+        line |= {name: row[name] for name in ("reference", "currency")}
+        late = timedelta(days=chance.choice([0, 0, 0, 1, 2]))
+        line |= {"kind": "payment", "status": "paid", "booked_at": row["created_at"] + late}
+        line |= {"collection_id": None, "amount": due + chance.choice([0, 0, 0, 1, -2, 9])}
+        form = chance.choice(["none", "one", "one", "parts", "alone", "back", "turned", "named"])
+        if form == "parts":
+            half = due // 2
+            booked += [{**line, "amount": half, "fee": None}, {**line, "amount": due - half}]
+        elif form in {"one", "back", "turned", "alone", "named"}:
+            back = chance.choice(["reversal", "reversal", "refund"])
+            own = {"reference": None} if form in {"alone", "named"} else {}
+            own |= {"collection_id": row["id"]} if form == "named" else {}
+            booked += [{**line, **own}] if form != "turned" else []
+            booked += [{**line, "kind": back, "turned": True}] if form in {"back", "turned"} else []
+    if len(service) > 1 and chance.random() < 0.5:
+        pair = chance.sample(service, 2)
+        line = {name: chance.choice(values) for name, values in LINES.items()}
+        dues = sum(row["amount"] - (row["fee"] if net else 0) for row in pair)
+        joined = chance.choice(["/", ", ", ";"]).join(row["reference"] for row in pair)
+        line |= {"reference": joined, "amount": dues, "kind": "payment", "status": "paid"}
+        booked.append(line | {"collection_id": None, "currency": pair[0]["currency"]})
+    return booked
+
+
+def named(world: str, row: Row) -> Row:
+    """Return a row with the references, ids and currency of its own small month."""
+    found = {**row, "currency": f"{row['currency']}{world}"}
+    for name in ("id", "collection_id"):
+        found |= {name: f"{world}{row[name]}"} if row.get(name) is not None else {}
+    if row["reference"] is not None:
+        found["reference"] = re.sub("[A-Da-d]", lambda text: f"{world}{text[0]}", row["reference"])
+    return found
 
 
 def agree(
@@ -514,12 +569,8 @@ def agree(
 ) -> None:
     open_ones = {"created", "on_hold"}
     said = [
-        {
-            **row,
-            "id": f"col_{number}",
-            "completed_at": None if row["status"] in open_ones else row["created_at"],
-        }
-        for number, row in enumerate(service, start=1)
+        {**row, "completed_at": None if row["status"] in open_ones else row["created_at"]}
+        for row in service
     ]
     booked = [{**row, "row_no": number} for number, row in enumerate(books, start=1)]
     frame = collections_of(*said)
@@ -575,6 +626,8 @@ def agree(
     wanted = expected(said, booked, net=net, other=other, unknown=unknown)
     assert sorted(seen, key=repr) == wanted
     assert found.unexplained == 0
+    then = [("age_days", oldest), ("group_key", first), ("reference", last)]
+    check_order(found.rows, LEDGER_RULES, *then, ("collection_id", last), ("row_no", last))
     # Nor does it matter what is only counted.
     counted = ledger.match(*shuffled, **asked, everything=False)
     read = found.rows[found.rows["standing"] != "ok"].reset_index(drop=True)

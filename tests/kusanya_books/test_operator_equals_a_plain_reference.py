@@ -19,9 +19,12 @@ from tests.kusanya_books.plain_legs import (
     Row,
     bridge,
     bridge_rows,
+    check_order,
     copies,
     day_of,
     drawn,
+    last,
+    oldest,
     place_rows,
     places_of,
 )
@@ -567,4 +570,6 @@ def agree(
     ]
     standings = {row[0]: OPERATOR[row[3]].standing.value for row in rows}
     assert place_rows(found.places) == places_of(lines, standings, WEEK)
+    then = [("reference", last), ("collection_id", last), ("input", last), ("line_no", last)]
+    check_order(found.rows, OPERATOR, ("age_days", oldest), *then)
     return {row[3] for row in rows}

@@ -23,7 +23,6 @@ import re
 import signal
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -391,7 +390,7 @@ def exchange_rule(rules: dict[str, Any], code: str, condition: str) -> None:
 
 
 Mutant = tuple[str, str | None, Callable[[], None]]
-"""A sentence, what must be reached (None: unknown), and the call that puts the mutant in place."""
+"""A sentence, the query that is changed, if one is, and the call that puts the mutant in place."""
 
 
 def exchanges(room: Room) -> Iterator[Mutant]:
@@ -401,7 +400,7 @@ def exchanges(room: Room) -> Iterator[Mutant]:
             if not room.only or label in room.only:
                 for said, code in mutants(function):
                     exchange = partial(exchange_code, function, code)
-                    yield f"{label}, {said}", _place(function.__code__), exchange
+                    yield f"{label}, {said}", None, exchange
     for name in room.queries:
         for said, text in sql_variants((SQL / f"{name}.sql").read_text(encoding="utf-8")):
             yield f"{name}, {said}", name, partial(exchange_query, name, text)
@@ -427,13 +426,13 @@ class Trial(msgspec.Struct):
     """Tests that are collected once; each mutant is tried on them in a child that then ends.
 
     What found a mutant is asked first about the next one, and only files that reach a mutant's
-    function or query are asked at all.
+    query are asked at all.
     """
 
     judge: Callable[["Trial"], None]
     """Called once the tests are collected and known to pass."""
-    reached: dict[str, set[Any]] = {}
-    """The code and the names of queries that each file runs."""
+    reached: dict[str, set[str]] = {}
+    """The queries that each file of tests asks."""
     seconds: float = 0.0
     kills: dict[str, int] = {}
     items: list[pytest.Item] = []
@@ -459,9 +458,9 @@ class Trial(msgspec.Struct):
             self.judge(self)
         return True
 
-    def killer(self, place: Any, exchange: Callable[[], None]) -> str | None:
+    def killer(self, query: str | None, exchange: Callable[[], None]) -> str | None:
         """Return the test that fails once something is exchanged; None where all pass."""
-        asked = [one for one in self.items if self._reaches(one, place)]
+        asked = [one for one in self.items if self._reaches(one, query)]
         asked.sort(key=lambda one: -self.kills.get(one.nodeid, 0))
 
         def tried() -> str | None:
@@ -473,31 +472,24 @@ class Trial(msgspec.Struct):
             self.kills[found] = self.kills.get(found, 0) + 1
         return found
 
-    def _reaches(self, item: pytest.Item, place: Any) -> bool:
-        return place is None or place in self.reached[item.path.as_posix()]
+    def _reaches(self, item: pytest.Item, query: str | None) -> bool:
+        return query is None or query in self.reached[item.path.as_posix()]
 
-    def _reach(self) -> tuple[bool, dict[str, set[Any]]]:
-        asks = importlib.import_module("kusanya_books.engine.engine").query.__code__
-        reached: dict[str, set[Any]] = {}
+    def _reach(self) -> tuple[bool, dict[str, set[str]]]:
+        engine: Any = importlib.import_module("kusanya_books.engine.engine")
+        text = engine._text
+        reached: dict[str, set[str]] = {}
         passed = True
         for path, items in itertools.groupby(self.items, lambda item: item.path.as_posix()):
             here = reached.setdefault(path, set())
 
-            def note(frame: Any, event: str, _: Any, here: set[Any] = here) -> None:
-                if event == "call":
-                    code = frame.f_code
-                    here.add(frame.f_locals["name"] if code is asks else _place(code))
+            def noted(name: str, here: set[str] = here) -> str:
+                here.add(name)
+                return str(text(name))
 
-            threading.setprofile(note)
-            sys.setprofile(note)
+            engine._text = noted
             passed = passed and _first_failure(list(items)) is None
-            sys.setprofile(None)
-            threading.setprofile(None)
         return passed, reached
-
-
-def _place(code: CodeType) -> str:
-    return f"{code.co_filename}:{code.co_firstlineno}:{code.co_name}"
 
 
 def _first_failure(items: list[pytest.Item]) -> str | None:
@@ -569,8 +561,8 @@ def main(arguments: list[str]) -> int:
         def judge(
             trial: Trial, chosen: list[Mutant] = chosen, found: list[str | None] = found
         ) -> None:
-            for said, place, exchange in chosen:
-                found.append(trial.killer(place, exchange))
+            for said, query, exchange in chosen:
+                found.append(trial.killer(query, exchange))
                 if found[-1] is None:
                     sys.stdout.write(f"  survived: {said}\n")
                     sys.stdout.flush()
