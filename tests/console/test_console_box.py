@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 from tests.console.looking import AtRest, OpenConsole, lines, press, shown
-from textual.events import Paste
+from textual.events import Key, Paste
+from textual.keys import _character_to_key
 
 from kusanya.clock import ManualClock
 from kusanya.filters import describe
@@ -121,3 +122,19 @@ async def test_the_names_of_the_screens_lead_there_by_the_mouse_while_a_box_is_t
         await at_rest(pilot)
         assert app.console_screen is not None
         assert app.console_screen.NAME == "health"
+
+
+@pytest.mark.parametrize("before", [(), ("3", "escape", "escape")], ids=["first time", "again"])
+@pytest.mark.parametrize("typed", ["INV-482003", "jvdR?/G 25 pm", "255754000001", "3"])
+async def test_what_is_typed_right_behind_the_key_of_lookup_stands_in_its_box_in_order(
+    opened: OpenConsole, seed: Any, at_rest: AtRest, before: tuple[str, ...], typed: str
+) -> None:
+    seed.busy(5)
+    async with opened(*before) as (app, pilot):
+        # As from a slow line, which brings what was typed meanwhile in one go.
+        for character in f"3{typed}":
+            app.post_message(Key(_character_to_key(character), character))
+        await at_rest(pilot)
+        screen = app.console_screen
+        assert isinstance(screen, LookupScreen)
+        assert screen.query_one("#box", Box).value == typed

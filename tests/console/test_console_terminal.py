@@ -41,7 +41,8 @@ with Store.open(sys.argv[1], read_only=True) as store:
     sys.exit(app.return_code or 0)
 """
 _CRASH = """
-        self.action_go(f"{secret} with key x_live_sk_abcdef")  # no such screen: its name is told
+        # There is no such module, and its name is told.
+        self._open(type("Entry", (), {"module": f"{secret} with key x_live_sk_abcdef"}))
 """
 _RESTLESS = """
 import sys
@@ -164,7 +165,7 @@ def test_a_crash_leaves_with_a_status_and_without_data(benign_path: Path) -> Non
     status, written = run_on_a_terminal(_RUN.replace("{step}", _CRASH.strip()), benign_path)
     after_exit = written.rsplit(b"\x1b[?1049l", 1)[-1]
     assert status == 1
-    assert b"internal error, UnknownModeError" in after_exit
+    assert b"internal error, ModuleNotFoundError" in after_exit
     assert b"application/app.py" in after_exit, "our own frames are named"
     for private in (b"255754000111", b"live_sk", b"secret", b"sqlite", b"locals"):
         assert private not in after_exit

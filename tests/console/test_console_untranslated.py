@@ -167,7 +167,7 @@ async def test_no_screen_and_no_dialog_shows_english_of_ours(
     seed.intents()
     screen, steps = MONEY[way]
     async with build() as (app, pilot):
-        app.action_go(screen)
+        await app.action_go(screen)
         await at_rest(pilot)
         assert await walked(app, pilot, at_rest, steps) == {}
 
@@ -175,7 +175,7 @@ async def test_no_screen_and_no_dialog_shows_english_of_ours(
 @pytest.mark.anyio
 async def test_the_service_screen_and_its_dialogs_show_none(build: Build, at_rest: Any) -> None:
     async with build(Mode.TEST) as (app, pilot):
-        app.action_go("service")
+        await app.action_go("service")
         await at_rest(pilot)
         assert await walked(app, pilot, at_rest, SERVICE) == {}
 
@@ -187,7 +187,7 @@ async def test_the_senders_log_and_a_resend_show_none(
     for n in range(6):
         seed.life(n, at=clock.now() - timedelta(minutes=9 - n), mode=Mode.TEST)
     async with build(Mode.TEST) as (app, pilot):
-        app.action_go("deliveries")
+        await app.action_go("deliveries")
         await at_rest(pilot)
         assert await walked(app, pilot, at_rest, SENDER) == {}
 

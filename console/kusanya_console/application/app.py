@@ -19,6 +19,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.command import CommandPalette, Provider
 from textual.driver import Driver
+from textual.widgets import Input
 
 from kusanya.clock import Clock
 from kusanya.store import Store
@@ -156,11 +157,12 @@ class ConsoleApp(Preferences):
         self._roles()
         self._add_screens()
         self.switch_mode(self._screen_key(LIVE))
-        if self._tick_s is not None:
-            self.set_interval(self._tick_s, self._on_tick)
-            self.set_interval(1, self._show_status)
-        # After the screen's own first question: records come before figures.
-        self.call_after_refresh(self.tick)
+        if self._tick_s is None:
+            self.call_after_refresh(self.tick)
+            return
+        # The first is not at once: records come before figures, which cost ten times as much.
+        self.set_interval(self._tick_s, self._on_tick)
+        self.set_interval(1, self._show_status)
 
     def _add_screens(self) -> None:
         for entry in SCREENS:
@@ -193,7 +195,7 @@ class ConsoleApp(Preferences):
         if (
             isinstance(event, events.Key)
             and not event.is_forwarded
-            and await self._types_beside(event)
+            and (await self._types_beside(event) or await self._goes(event.key))
         ):
             return
         await super().on_event(event)
@@ -227,6 +229,20 @@ class ConsoleApp(Preferences):
         self._type_into_lookup(character)
         return True
 
+    async def _goes(self, key: str) -> bool:
+        """Go to a screen in the turn of its key: one typed behind it waits, and is for that screen.
+
+        A binding is looked up in the turn of the widget with the focus, which has the keys behind
+        it already: over a slow line they come in one go, and were lost.
+        """
+        screen = self.console_screen
+        if screen is None or screen is not self.screen or isinstance(self.focused, Input):
+            return False
+        bound = screen.active_bindings.get(key)
+        if bound is None or not bound.binding.action.startswith("app.go("):
+            return False
+        return await self.run_action(bound.binding.action, bound.node)
+
     def _leaves_lookup(self, screen: ConsoleScreen, key: str) -> bool:
         bound = screen.active_bindings.get(key)
         return bound is not None and bound.binding.action != "app.go('lookup')"
@@ -240,10 +256,10 @@ class ConsoleApp(Preferences):
 
     # --- what screens ask for ------------------------------------------------------------------
 
-    def action_go(self, name: str) -> None:
-        """Go to a screen."""
+    async def action_go(self, name: str) -> None:
+        """Go to a screen; the next key, however fast it comes, is for that one."""
         if self.console_screen is not None and name != self.console_screen.NAME:
-            self.switch_mode(self._screen_key(name))
+            await self.switch_mode(self._screen_key(name))
             if isinstance(self.screen, ConsoleScreen) and self.screen.is_mounted:
                 self.screen.entered()
             self.call_after_refresh(self._arrived)
@@ -340,9 +356,9 @@ class ConsoleApp(Preferences):
             screen.look_for(message.text)
         self.call_after_refresh(self._arrived)
 
-    def on_screen_requested(self, message: ScreenRequested) -> None:
+    async def on_screen_requested(self, message: ScreenRequested) -> None:
         """Go where a screen wants to go."""
-        self.action_go(message.screen)
+        await self.action_go(message.screen)
 
     # --- a crash -------------------------------------------------------------------------------
 
