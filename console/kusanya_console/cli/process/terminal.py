@@ -31,8 +31,8 @@ def draws_in_ascii(*, asked: bool) -> bool:
     """
     if os.environ.get("TERM", "") == "dumb":
         raise Refused(
-            "this terminal cannot show the console (TERM is dumb): use kusanya find, show and "
-            "health, which print lines",
+            "this terminal cannot show the console (TERM is dumb): kusanya talk says the same in "
+            "lines; find, show and health print them",
             code=USAGE,
         )
     encoding = (getattr(sys.__stderr__, "encoding", None) or "ascii").replace("-", "").lower()
