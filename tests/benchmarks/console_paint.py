@@ -1,9 +1,10 @@
 """What the console costs to look at: its first paint, and a key, beside peers on the same terminal.
 
-    uv run python tests/benchmarks/console_paint.py STORE [ROUNDS]
+    KUSANYA_MODE=live uv run python tests/benchmarks/console_paint.py STORE [ROUNDS]
 
 STORE comes from console_store.py. First paint: from the start of the process to the first record on
-the terminal, beside an application of Textual that shows one line and a `DataTable` of 10,000 rows.
+the terminal, beside an application of Textual that shows one line, alone and with SQLAlchemy loaded
+as everything that reads a store has it, and a `DataTable` of 10,000 rows.
 Key: from the key to the cursor on its next record, and to a page of others. Wall and CPU
 milliseconds, medians of turns in one run.
 """
@@ -70,6 +71,7 @@ def main(store: str, rounds: int) -> None:
     console = [sys.executable, "-m", "kusanya_console.cli", "console", "--store", store]
     contestants = {
         "empty Textual app": [sys.executable, "-c", _EMPTY],
+        "and SQLAlchemy": [sys.executable, "-c", f"import sqlalchemy\n{_EMPTY}"],
         "console": console,
         "DataTable, 10,000 rows": [sys.executable, "-c", _TABLE],
     }

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.console.looking import AtRest, OpenConsole, lines, reference, table, ticked
+from tests.console.looking import AtRest, OpenConsole, lines, reference, shown, table, ticked
 
 from kusanya.clock import ManualClock
 from kusanya.wire import Mode
@@ -207,3 +207,21 @@ async def test_the_two_modes_never_mix(
         await pilot.press("3", *"INV-482001")
         await at_rest(pilot)
         assert "nothing in TEST MODE, 1 match in LIVE MODE" in "\n".join(lines(app))
+
+
+async def test_a_list_takes_in_news_at_once_and_more_of_it_a_second_later(
+    opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
+) -> None:
+    async with opened() as (app, pilot):
+
+        async def tick() -> bool:
+            app._on_tick()
+            await at_rest(pilot)
+            return "INV-482002" in shown(app)
+
+        seed.life(1, at=clock.now())
+        await tick()
+        assert "INV-482001" in shown(app)
+        seed.life(2, at=clock.now())
+        # Ticks come every quarter of a second; a slow line has to carry what each of them draws.
+        assert [await tick() for _ in range(4)] == [False, False, False, True]

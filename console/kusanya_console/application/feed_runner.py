@@ -19,6 +19,8 @@ from kusanya_console.ui.crash import failure_place
 
 BLURRED_TICKS = 4
 """Without the terminal's focus only every so manieth tick reads."""
+_NEWS_REST_TICKS = 3
+"""So many ticks rest after news: nobody reads a list that moves on four times in a second."""
 _SENDER_EVERY_S = 10.0
 _BACKOFF_S = (1, 2, 4, 8, 16, 30)
 
@@ -33,6 +35,7 @@ class FeedRunner(ActionRunner):
     """Between 0 and 1, so that many consoles do not ask a store that is back all at once."""
     _reading = False
     _ticks = 0
+    _resting_ticks = 0
     _failures = 0
     _retry_at = 0.0
     _loading_endpoints = False
@@ -50,6 +53,9 @@ class FeedRunner(ActionRunner):
 
     def _on_tick(self) -> None:
         self._ticks += 1
+        self._resting_ticks -= 1
+        if self._resting_ticks >= 0:
+            return
         if self.app_focus or self._ticks % BLURRED_TICKS == 0:
             self.tick()
 
@@ -74,6 +80,8 @@ class FeedRunner(ActionRunner):
         if snapshot.mode is not self.context.mode:
             return  # it was being read when the mode changed; the next reading is under way
         self._reading, self._failures, self._retry_at = False, 0, 0.0
+        if (snapshot.changed or snapshot.arrived) and not snapshot.behind:
+            self._resting_ticks = _NEWS_REST_TICKS
         self._status = msgspec.structs.replace(
             self._status,
             unknown=len(snapshot.alarm_inputs.unknown),

@@ -1,11 +1,14 @@
 """What is read about the line under the cursor; runs on a worker thread."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya.errors import KusanyaError
 from kusanya.health.delivery_plan import SEEN_WITHIN, DeliveryPlan, Slot, SlotState, delivery_plan
+from kusanya.health.endpoints import EndpointHealth
 from kusanya.store import Store
 from kusanya.store.records import DeliveryBody, DeliveryFilter, DeliveryRow, MissingEventRow
 from kusanya.text import safe
@@ -90,6 +93,31 @@ def load_sender_log(
         return SenderLog(row_id=row.id, found=compare(service.sent(row.event_id), everywhere))
     except KusanyaError as error:
         return SenderLog(row_id=row.id, why=safe(str(error), 200))
+
+
+def as_held(
+    found: DeliveryPlan | None,
+    row: DeliveryRecord,
+    sender: Sequence[SenderEndpoint],
+    known: Sequence[EndpointHealth],
+) -> DeliveryPlan | None:
+    """Return the plan of a line as its endpoint stands: nothing comes while that is disabled.
+
+    The sender's own word wins over what we infer. A missing event names no endpoint: it is held
+    where all of them are disabled.
+    """
+    missing = isinstance(row, MissingEventRow)
+    told = [
+        one
+        for one in sender
+        if one.mode == row.mode.value and (missing or one.name == row.endpoint)
+    ]
+    ends = [one.disabled_at for one in told if one.is_disabled and one.disabled_at]
+    since = max(ends) if ends and len(ends) == len(told) else None
+    if not told:
+        blown = (one.fuse.blown_at for one in known if one.endpoint == row.endpoint)
+        since = next(blown, None)
+    return found if found is None or since is None else found.held(since=since)
 
 
 def missing_plan(row: MissingEventRow, *, now: datetime) -> DeliveryPlan:

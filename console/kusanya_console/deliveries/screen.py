@@ -1,7 +1,7 @@
 """Deliveries: what arrived, what should have, what we answered, and what comes next."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
@@ -24,6 +24,7 @@ from kusanya_console.deliveries.list import DELIVERY_LIST
 from kusanya_console.deliveries.reader import (
     DeliveryDetails,
     SenderLog,
+    as_held,
     initial_details,
     load_details,
     load_sender_log,
@@ -104,7 +105,13 @@ class DeliveriesScreen(ListScreen[DeliveryRecord]):
     # --- the line under the cursor -------------------------------------------------------------
 
     def on_record_table_highlighted(self) -> None:
-        """Show what the line says by itself, then fetch what belongs to it."""
+        """Show what the line says by itself, then fetch what belongs to it.
+
+        Where the cursor follows the newest, both come at once: each is drawn one time less.
+        """
+        if self.table.follow and self.table.row is not None:
+            self._fetch()
+            return
         self._show_card()
         self.when_rested(self._fetch)
 
@@ -194,28 +201,8 @@ class DeliveriesScreen(ListScreen[DeliveryRecord]):
     def _present(self, row: DeliveryRecord) -> DeliveryDetails:
         """Return what belongs to a line, its plan as the endpoint stands now."""
         mine = self._mine() or initial_details(row, self.context.look)
-        since = self._disabled_since(row)
-        if since is None or mine.plan is None:
-            return mine
-        return replace(mine, plan=mine.plan.held(since=since))
-
-    def _disabled_since(self, row: DeliveryRecord) -> datetime | None:
-        """Return since when nothing is sent to a line's endpoint, or None while something is.
-
-        The sender's own word wins over what we infer. A missing event names no endpoint: it is held
-        where all of them are disabled.
-        """
-        missing = isinstance(row, MissingEventRow)
-        told = [
-            one
-            for one in self.context.sender
-            if one.mode == self.context.mode.value and (missing or one.name == row.endpoint)
-        ]
-        if told:
-            ends = [one.disabled_at for one in told if one.is_disabled and one.disabled_at]
-            return max(ends) if len(ends) == len(told) else None
-        endpoint = self._endpoint(row)
-        return None if endpoint is None else endpoint.fuse.blown_at
+        known = () if self.context.snapshot is None else self.context.snapshot.health.endpoints
+        return replace(mine, plan=as_held(mine.plan, row, self.context.sender, known))
 
     def _endpoint(self, row: DeliveryRecord) -> EndpointHealth | None:
         known = () if self.context.snapshot is None else self.context.snapshot.health.endpoints
