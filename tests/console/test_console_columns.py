@@ -1,14 +1,17 @@
 """Columns of a list: chosen, moved and widened in a dialog, kept in a file, sorted by a click."""
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.console.looking import AtRest, OpenConsole, lines, press, shown
 from tests.console.picturing import on_two_sizes
+from tests.console.seeding import NOW
 from textual.pilot import Pilot
 
+from kusanya.domain.failure_codes import FAILURE_CODES
 from kusanya.errors import ConfigurationError
 from kusanya.store.records import SortOrder
 from kusanya_console.application.app import ConsoleApp
@@ -79,7 +82,7 @@ async def test_a_list_keeps_one_column_and_the_one_it_is_sorted_by(
         assert "the list is sorted by it: it stays" in shown(app)
         await press(pilot, at_rest, "o", "j", "o")
         assert "latest final first" in shown(app), "the list follows the dialog"
-        await press(pilot, at_rest, "k", "space", *["j", "space"] * 9)
+        await press(pilot, at_rest, "k", "space", *["j", "space"] * 8)
         await press(pilot, at_rest, "escape")
         assert head(app) == ["final", "▼"]
 
@@ -200,10 +203,10 @@ def test_a_folder_that_cannot_be_written_is_named_and_the_columns_count_on(tmp_p
 
 def test_what_a_file_of_another_version_names_is_left_out_and_new_columns_stand_last() -> None:
     strange = Arrangement(
-        (ColumnChoice("weather"), ColumnChoice("code"), ColumnChoice("fee", False))
+        (ColumnChoice("weather"), ColumnChoice("status"), ColumnChoice("fee", False))
     )
     titles = [column.title for column in strange.arrange(COLUMNS, Heading(SortOrder.CREATED))]
-    assert titles[0] == "code"
+    assert titles[0] == "status"
     assert "fee" not in titles
     assert "created" in titles
     assert Arrangement(order=SortOrder.FINAL).sorting((SortOrder.CREATED,)) == Heading(
@@ -236,3 +239,18 @@ def test_nothing_is_left_behind_beside_the_file(tmp_path: Path) -> None:
 def test_the_columns_of_live(size: tuple[int, int], seed: Any, picture: Any) -> None:
     seed.busy(30)
     assert picture(size, "C", "j", "space", "j", "j", "space", "plus")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("size", [(60, 24), (80, 24), (120, 36), (160, 50), (175, 50)])
+async def test_live_tells_the_failure_codes_apart_at_every_width(
+    opened: OpenConsole, seed: Any, at_rest: AtRest, size: tuple[int, int]
+) -> None:
+    for n, code in enumerate(FAILURE_CODES):
+        seed.life(n, at=NOW - timedelta(minutes=n + 1), status="failed", failure_code=code)
+    async with opened(size=size) as (app, _pilot):
+        drawn = [line[: listing(app).table.size.width] for line in lines(app)]
+        seen = [line.split("✕ failed ")[1].split()[0] for line in drawn if "✕ failed " in line]
+        assert len(set(seen)) == len(FAILURE_CODES)
+        for code, shown_code in zip(FAILURE_CODES, seen, strict=True):
+            assert code.startswith(shown_code.rstrip("…"))

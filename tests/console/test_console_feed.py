@@ -1,5 +1,6 @@
 """The feed's snapshots: what changed, and figures that agree with the records."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -194,3 +195,24 @@ def test_what_failed_and_what_nobody_knows_is_counted_whole_on_eighty_columns(
     for status in ("succeeded", "failed", "expired"):
         assert f"{language.translate(status)} {counts[status]:,}" in said
     assert said.endswith("25")
+
+
+@pytest.mark.parametrize("spoken", Language, indirect=True)
+@pytest.mark.usefixtures("spoken")
+@pytest.mark.parametrize("count", [7, 1_284, 61_284, 4_061_284])
+def test_no_figure_of_live_is_cut_at_any_width(
+    count: int, store: Store, clock: ManualClock
+) -> None:
+    words = ("succeeded", "created", "failed", "expired")
+    tallies = {word: Tally(count + place, 10**9, 10**7) for place, word in enumerate(words)}
+    many = CollectionCounts(statuses=tallies, currency="TZS", other_currencies=True)
+    read = FeedReader(store, mode=Mode.LIVE, clock=clock).read()
+    snapshot = structs.replace(read, hour=many, day=many)
+    for width in range(100, 180):
+        drawn = plain(collection_figures(snapshot, width, short=False))
+        assert max(map(len, drawn.splitlines())) <= width
+        for place, word in enumerate(words):
+            figure = rf"{language.translate(word)} +{count + place:,}(?: |$)"
+            assert re.search(figure, drawn, re.MULTILINE), (width, word)
+        for money in ("1,000,000,000", "10,000,000", "990,000,000"):
+            assert f"TZS {money}" in drawn, width

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.console.looking import AtRest, OpenConsole, shown
+from tests.console.looking import AtRest, OpenConsole, press, shown, ticked
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
@@ -397,3 +397,25 @@ async def test_deliveries_without_effect_are_alarms_that_say_what_to_do(
         assert "kusanya catch-up in live mode learns" in text
         assert "unread: till2 took 1 within 24 h that are genuine and no event we can read" in text
         assert "✕ 1 failing ≠ wrong mode" in text
+
+
+async def test_what_was_counted_before_somebody_left_is_not_shown_beside_a_newer_snapshot(
+    opened: OpenConsole,
+    seed: Any,
+    clock: ManualClock,
+    at_rest: AtRest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at = clock.now() - timedelta(minutes=5)
+    seed.life(1, at=at, status="failed", failure_code="user_cancelled")
+    async with opened("4", size=SIZE) as (app, pilot):
+        assert "user_cancelled" in shown(app)
+        await press(pilot, at_rest, "1")
+        await clock.advance(2 * 3_600)
+        await ticked(pilot, at_rest)
+        # As while a long count is under way.
+        monkeypatch.setattr(HealthScreen, "_count", lambda _screen: None)
+        await press(pilot, at_rest, "4")
+        assert "updated 0 s ago" in shown(app)
+        assert "user_cancelled" not in shown(app)
+        assert "no failure and no expiry" in shown(app)

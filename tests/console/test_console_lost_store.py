@@ -1,5 +1,6 @@
 """A store that goes away while people look: nothing is blanked, and it comes back by itself."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import copy
@@ -14,6 +15,7 @@ from kusanya.store import Store
 from kusanya.store.queries.base import StorePart
 from kusanya.wire import Mode
 from kusanya_console.application.app import ConsoleApp
+from kusanya_console.ui.theme import DARK
 
 pytestmark = pytest.mark.anyio
 
@@ -85,7 +87,7 @@ async def test_a_lost_store_blanks_nothing_and_comes_back_by_itself(
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36), (160, 50)])
 @pytest.mark.parametrize("key", ["1", "2", "4", "5", "7", "8"])
-async def test_what_was_read_of_a_lost_store_is_dimmed_until_it_is_back(
+async def test_what_was_read_of_a_lost_store_is_in_one_quiet_colour_until_it_is_back(
     *,
     key: str,
     size: tuple[int, int],
@@ -106,7 +108,7 @@ async def test_what_was_read_of_a_lost_store_is_dimmed_until_it_is_back(
         await clock.advance(3)
         await ticked(pilot, at_rest)
         assert "store lost 15:24:10" in lines(app)[0]
-        assert colours(app).isdisjoint(bright)
+        assert colours(app) == {DARK.variables["k-muted"]}
         if key in {"1", "2", "7"}:
             assert "as of 15:24:07, the store is lost" in lines(app)[-2]
         lossy.lost = False
@@ -178,3 +180,31 @@ async def test_a_store_that_is_lost_at_the_start_is_shown_once_it_is_back(
         await clock.advance(2)
         await ticked(pilot, at_rest)
         assert sum(says in line for line in lines(app)) >= 1 + (key == "3")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_nothing_that_was_never_read_is_a_zero_on_any_screen(
+    *,
+    lossy: Lossy,
+    on: On,
+    clock: ManualClock,
+    at_rest: AtRest,
+    make_seed: Any,
+    size: tuple[int, int],
+) -> None:
+    make_seed(lossy).busy(5)
+    make_seed(lossy).intents()
+    lossy.lost = True
+    app = on(lossy)
+    async with app.run_test(size=size) as pilot:
+        await at_rest(pilot)
+        for key in ("1", "2", "4", "5", "7", "8", "3"):
+            await press(pilot, at_rest, key)
+            await clock.advance(2)
+            await ticked(pilot, at_rest)
+            said = "\n".join(lines(app)[1:-1])
+            assert not re.search(r"(?<![0-9:])0(?![0-9:])|—", said), (key, said)
+            for calm in ("nothing", "nobody", "No ", "no ", "healthy", "well"):
+                assert calm not in said.replace("! not well", ""), (key, calm, said)
+            if key in {"4", "5", "8"}:
+                assert "not read: the store cannot be read" in said, key

@@ -22,7 +22,7 @@ from kusanya_console.widgets.sheet import Draw, Sheet
 
 _TOKEN = re.compile(r"(\x1b\[([0-9;]*)([mH])|\x1b\[\?[0-9]+[hl]|\x1b\][^\x07]*\x07|.)", re.DOTALL)
 _STYLES = (
-    "", "bold", "underline red", "#7d878e on #111518", "#d5d8da on #111518", "bold #f0727b",
+    "", "bold", "underline red", "#8f999f on #111518", "#d5d8da on #111518", "bold #f0727b",
     "color(9) on color(200)", "reverse", "dim italic", "bright_black", "on bright_red",
 )  # fmt: skip
 
@@ -103,7 +103,7 @@ def test_every_letter_keeps_its_place_and_style_whatever_was_written_before(seed
 
 
 def test_a_line_of_a_list_costs_less_than_half() -> None:
-    muted, plain = Style.parse("#7d878e on #111518"), Style.parse("#d5d8da on #111518")
+    muted, plain = Style.parse("#8f999f on #111518"), Style.parse("#d5d8da on #111518")
     said = ("15:23:34 ", "INV-482928", "M-Pesa      ", "    25,000", "   325", "○ created   ")
     cells = [(text, muted if place in {0, 4, 5} else plain) for place, text in enumerate(said)]
     pieces = [piece for text, style in cells for piece in ((text, style), ("  ", plain))]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
-from kusanya.domain.business_day import day_start, format_instant
+from kusanya.domain.business_day import format_instant
 from kusanya.handover import Handover, lines, load
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import ActionRequested, CopyRequested, ScreenRequested
@@ -15,15 +15,14 @@ from kusanya_console.actions.results import ActionResult
 from kusanya_console.collections.detail import card_head
 from kusanya_console.commands import bindings_of
 from kusanya_console.feed import Snapshot
+from kusanya_console.handover.shifts import next_shift, shift_before
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.ui.format import Line, plain, rule, wrapped
 from kusanya_console.ui.language import translate, translate_filled
-from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG, WARN
+from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG
 from kusanya_console.widgets.sheet import Sheet
 
 _EVERY: Final = timedelta(seconds=30)
-_SHIFTS: Final = (6, 14, 22)
-"""Hours at which shifts begin; - and + go from one to the next."""
 _COPIED_CELLS: Final = 100
 _ROOMY: Final = 100
 """From this width on the first line names every key."""
@@ -81,8 +80,7 @@ class HandoverScreen(ConsoleScreen):
     def _begin(self) -> None:
         """Read a shift that is not on the page yet, and say so there."""
         self._found = None
-        reading: Line = ((f" {translate('reading the store')}…", MUTED),)
-        self.query_one("#handover", Sheet).show(lambda _width: [reading])
+        self.query_one("#handover", Sheet).show(lambda _width: [self.unread])
         self._fetch()
 
     def _fetch(self) -> None:
@@ -105,11 +103,13 @@ class HandoverScreen(ConsoleScreen):
                 self._fetch()
 
     def fetch_failed(self, what: str) -> None:  # noqa: ARG002 - there is one question
-        """Keep what is shown, or say that nothing was read; the next snapshot reads anew."""
+        """Keep what is shown; the next snapshot reads anew."""
         self._reading = None
+
+    def second(self) -> None:
+        """Say that nothing was read, where that is so."""
         if self._found is None:
-            unread: Line = ((f" {translate('not read: the store cannot be read')}", WARN),)
-            self.query_one("#handover", Sheet).show(lambda _width: [unread])
+            self.query_one("#handover", Sheet).redraw()
 
     def fetch_broke(self, what: str) -> None:
         """Let the next snapshot read anew here too."""
@@ -188,17 +188,3 @@ def page_lines(found: Handover, width: int) -> list[Line]:
         said = line.text if line.is_quoted else translate_filled(line.text)
         page += wrapped(said, width - 1, indent=1)
     return page
-
-
-def shift_before(at: datetime) -> datetime:
-    """Return the last beginning of a shift up to an instant."""
-    day = day_start(at)
-    starts = [day + timedelta(days=back, hours=hour) for back in (-1, 0) for hour in _SHIFTS]
-    return max(start for start in starts if start <= at)
-
-
-def next_shift(at: datetime) -> datetime:
-    """Return the next beginning of a shift after an instant."""
-    day = day_start(at)
-    starts = [day + timedelta(days=on, hours=hour) for on in (0, 1) for hour in _SHIFTS]
-    return min(start for start in starts if start > at)

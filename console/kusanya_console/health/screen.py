@@ -39,7 +39,7 @@ from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
 from kusanya_console.ui.format import Line, format_instant, plain, rule
 from kusanya_console.ui.language import translate, translate_filled
-from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
+from kusanya_console.ui.vocabulary import ACCENT, PLAIN
 from kusanya_console.widgets.sheet import LineSheet, Sheet
 
 _COPIED_CELLS = 110
@@ -47,6 +47,8 @@ _MARGIN = 2
 """Cells at the left for the cursor."""
 _NO_REPORT: Final = "the store is being read: there is no report yet"
 _EVERY: Final = timedelta(seconds=5)
+_SHOWN_FOR: Final = timedelta(seconds=30)
+"""What was counted so long ago is not shown beside a newer snapshot."""
 
 
 class HealthFigures(msgspec.Struct, frozen=True):
@@ -102,11 +104,9 @@ class HealthScreen(ConsoleScreen):
             yield LineSheet(id="health")
 
     def on_mount(self) -> None:
-        """Say that the report is on its way."""
+        """Say that the report is on its way, or that it is not."""
         super().on_mount()
-        self.query_one("#health", Sheet).show(
-            lambda _width: [((translate("reading the store"), MUTED),)]
-        )
+        self._show()
 
     # --- reading -------------------------------------------------------------------------------
 
@@ -116,6 +116,11 @@ class HealthScreen(ConsoleScreen):
         if self._figures is None or snapshot.at - self._figures.at >= _EVERY:
             self._count()
         self._show()
+
+    def on_screen_resume(self) -> None:
+        """Show what is known now, before what was left here is seen again."""
+        if self._snapshot is not None and self.context.snapshot is not None:
+            self.advance(self.context.snapshot)
 
     def show_result(self) -> None:
         """Show how an act ended, and what it changed here."""
@@ -177,7 +182,9 @@ class HealthScreen(ConsoleScreen):
             lost_at=self.lost_at,
             lookback=self.lookback,
         )
-        if counted is None:
+        if counted is None or (
+            self.lost_at is None and snapshot.at - counted.at > _SHOWN_FOR
+        ):  # counted before somebody left the screen: the header says how old the snapshot is
             return found
         timely = counted.causes if counted.lookback is self.lookback else None
         return msgspec.structs.replace(
@@ -186,10 +193,12 @@ class HealthScreen(ConsoleScreen):
 
     def _show(self) -> None:
         found, look = self._reading(), self.context.look
-        if found is not None:
-            self.query_one("#health", Sheet).show(
-                lambda width: self._drawn(report(found, look, width - _MARGIN), width)
-            )
+        if found is None:
+            self.query_one("#health", Sheet).show(lambda _width: [self.unread])
+            return
+        self.query_one("#health", Sheet).show(
+            lambda width: self._drawn(report(found, look, width - _MARGIN), width)
+        )
 
     def _drawn(self, sections: tuple[HealthSection, ...], width: int) -> list[Line]:
         keys = [target.key for target in targets(sections)]

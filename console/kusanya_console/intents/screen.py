@@ -65,6 +65,7 @@ class IntentsScreen(IntentActions):
         self._details: IntentDetails | None = None
         self._seq = 0
         self._is_stale = False
+        self._is_read = False
 
     def compose_body(self) -> ComposeResult:
         """Put figures above, the list and its pane below."""
@@ -111,7 +112,7 @@ class IntentsScreen(IntentActions):
             self.confirm_decision(value)
             return
         if what == "intents":
-            self._more = value.more
+            self._more, self._is_read = value.more, True
             # What is done to a marked intent is done to it as it is now.
             held = {row.id: row for row in value.rows if row.id in self.table.marked}
             self.table.marked |= held
@@ -144,7 +145,9 @@ class IntentsScreen(IntentActions):
     def _show(self) -> None:
         row, look, details = self.table.row, self.context.look, self._details
         rows = self.table.excerpt.rows
-        self.query_one("#figures", Sheet).show(lambda _width: intent_figures(rows, look))
+        self.query_one("#figures", Sheet).show(
+            lambda _width: intent_figures(rows, look) if self._is_read else [self.unread]
+        )
         self._foot()
         card = self.query_one("#card", Sheet)
         if row is None:
@@ -159,7 +162,7 @@ class IntentsScreen(IntentActions):
     def _foot(self) -> None:
         rows, above = len(self.table.excerpt.rows), 0 if self.table.follow else self.table.first
         all_of = "the newest {count} of more" if self._more else "{count} in all"
-        listed = translate(all_of, count=f"{rows:,}")
+        listed = translate(all_of, count=f"{rows:,}") if self._is_read else ""
         order = translate("unknown first, then what is stalled, then the newest")
         left: Line = ((f" {order}   ", MUTED),)
         left = (*left, (listed, MUTED))

@@ -17,6 +17,8 @@ _LABEL = 13
 _TAIL = 20
 _LEAST = 16
 """Cells of a word, its figure and the gap behind it."""
+_GAP = 5
+"""Cells between two counts, where there is room."""
 
 
 def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[Line]:
@@ -28,29 +30,38 @@ def collection_figures(snapshot: Snapshot, width: int, *, short: bool) -> list[L
         return [_counted(hour, width)]
     counts: list[Run] = [(fit(f" {translate('last 60 min')}", _LABEL), MUTED)]
     trend: list[Run] = [(fit(f" {translate('per minute')}", _LABEL), MUTED)]
-    for status in MONEY_FIRST:
-        tally = hour.of(status)
-        figure, word = f"{tally.count:,}", translate(status.value)
+    said = [(translate(one.value), f"{hour.of(one).count:,}") for one in MONEY_FIRST]
+    longest = max(cell_len(word) + len(figure) for word, figure in said)
+    gap = max(min(_GAP, wide - 1 - longest), 0)
+    for status, (word, figure) in zip(MONEY_FIRST, said, strict=True):
         counts += [
             (f"{word} ", MUTED),
-            (fit(figure, wide - 6 - cell_len(word), right=True), _role(status, tally)),
-            (" " * 5, PLAIN),
+            (f"{figure:>{wide - cell_len(word) - 1 - gap}}", _role(status, hour.of(status))),
+            (" " * gap, PLAIN),
         ]
         trend.append((fit(bars(snapshot.trends.get(status.value, ())), wide), MUTED))
     counts += [(f"{translate('success')} ", MUTED), share]
     trend += _others(hour.others, "")
-    paid = day.paid
-    code = safe(day.currency, 8)
-    money: list[Run] = [
-        (fit(f" {translate('today')}", _LABEL), MUTED),
-        (f"{translate('collected')} ", MUTED), (f"{code} {paid.amount:,}", PLAIN),
-        (f"     {translate('fees')} ", MUTED), (f"{code} {paid.fee:,}", PLAIN),
-        (f"     {translate('net')} ", MUTED), (f"{code} {paid.amount - paid.fee:,}", PLAIN),
-        (f"     {translate('succeeded only')}", MUTED),
-    ]  # fmt: skip
+    first = [tuple(counts), tuple(trend)]
+    if gap < 1 or _width(tuple(counts)) > width:
+        first = [_counted(hour, width)]
+    return [*first, _money(day, width)]
+
+
+def _money(day: CollectionCounts, width: int) -> Line:
+    """Return the day's sums, closer and then without the explanation where room is short."""
+    paid, code = day.paid, safe(day.currency, 8)
+    sums = (("collected", paid.amount), ("fees", paid.fee), ("net", paid.amount - paid.fee))
+    only = [(f"{translate('succeeded only')}", MUTED)]
     if day.other_currencies:
-        money.append((translate(", {currency} only", currency=code), MUTED))
-    return [tuple(counts), tuple(trend), tuple(money)]
+        only.append((translate(", {currency} only", currency=code), MUTED))
+    lines: list[Line] = []
+    for gap, tail in (("     ", only), ("  ", only), ("  ", [])):
+        line: list[Run] = [(fit(f" {translate('today')}", _LABEL), MUTED)]
+        for word, amount in sums:
+            line += [(f"{translate(word)} ", MUTED), (f"{code} {amount:,}{gap}", PLAIN)]
+        lines.append((*line, *tail))
+    return next((line for line in lines if _width(line) <= width), lines[-1])
 
 
 def _counted(hour: CollectionCounts, width: int) -> Line:

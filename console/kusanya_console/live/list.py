@@ -27,10 +27,6 @@ def _amount(row: CollectionRow, _look: Look) -> Run:
     return format_money(row.amount, row.currency, expected="TZS"), PLAIN
 
 
-def _code(row: CollectionRow, _look: Look) -> Run:
-    return cell(row.failure_code, limit=40) if row.failure_code else ("", PLAIN)
-
-
 def _created(row: CollectionRow, look: Look) -> Run:
     return format_listed_instant(row.created_at, look), MUTED
 
@@ -58,18 +54,19 @@ FIELDS: Final[Mapping[str, Callable[[CollectionRow], Value]]] = {
 COLUMNS: Final[tuple[Column[CollectionRow], ...]] = (
     Column("created", 9, _created, whole=True, order=SortOrder.CREATED),
     Column("final", 9, _final, whole=True, order=SortOrder.FINAL, extra=True),
-    Column("reference", 10, lambda row, _: cell(row.reference, limit=60), grows=14, names=True,
+    Column("reference", 10, lambda row, _: cell(row.reference, limit=60), grows=2, names=True,
            whole=True, key="ref"),
     Column("channel", 12, lambda row, _: (vocabulary.channel(row.channel), PLAIN), rank=1),
     Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=4, key="phone"),
     Column("amount TZS", 10, _amount, right=True, grows=2, order=SortOrder.AMOUNT),
     Column("fee", 6, lambda row, _: (f"{row.fee:,}", MUTED), right=True, rank=2, grows=1),
     Column("net", 10, _net, right=True, rank=3),
-    Column("status", 15, lambda row, _: vocabulary.status(row.status)),
-    Column("code", 22, _code, rank=5, key="code"),
-    Column("description", 20, lambda row, _: cell(row.description, limit=60), rank=6, grows=20,
+    # One cell for both: a column for the code alone would have no room beside the card.
+    Column("status", 17, lambda row, _: vocabulary.with_code(vocabulary.status(row.status), row),
+           grows=18, key="code"),
+    Column("description", 20, lambda row, _: cell(row.description, limit=60), rank=5, grows=20,
            key="description", extra=True),
-    Column("id", 20, lambda row, _: cell(row.id, MUTED, limit=60), rank=7, grows=10, names=True,
+    Column("id", 20, lambda row, _: cell(row.id, MUTED, limit=60), rank=6, grows=10, names=True,
            key="id", extra=True),
 )  # fmt: skip
 

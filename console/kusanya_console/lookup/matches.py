@@ -43,7 +43,7 @@ def _amount(row: LookupRecord, _look: Look) -> Run:
 def _status(row: LookupRecord, _look: Look) -> Run:
     if isinstance(row, IntentRow):
         return vocabulary.intent(row.state)
-    return vocabulary.status_of(row)
+    return vocabulary.with_code(vocabulary.status_of(row), row)
 
 
 FIELDS: Final[Mapping[str, Callable[[LookupRecord], Value]]] = {
@@ -67,7 +67,7 @@ COLUMNS: tuple[Column[LookupRecord], ...] = (
     Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=2, key="phone",
            extra=True),
     Column("amount TZS", 12, _amount, right=True, key="amount"),
-    Column("status", 15, _status),
+    Column("status", 15, _status, grows=20),
 )  # fmt: skip
 
 

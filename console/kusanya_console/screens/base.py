@@ -37,10 +37,10 @@ from kusanya_console.ui import language
 from kusanya_console.ui.crash import failure_place
 from kusanya_console.ui.format import Line
 from kusanya_console.ui.language import translate
-from kusanya_console.ui.vocabulary import WARN
+from kusanya_console.ui.vocabulary import MUTED, WARN
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.key_bar import KeyBar
-from kusanya_console.widgets.sheet import Sheet
+from kusanya_console.widgets.sheet import PAST, Sheet
 
 SMALLEST = (60, 16)
 Grammar = tuple[tuple[str, str], ...]
@@ -58,6 +58,8 @@ class ConsoleScreen(Screen[None]):
     CRUMB: ClassVar[str] = ""
     UNREAD: ClassVar[Mapping[str, str]] = {}
     """What each of its questions asks for, in words, for when it could not be read."""
+    OF_STORE: ClassVar[str] = "Sheet,RecordTable,TimeRail"
+    """Its widgets that show what was read of the store, beside its last line."""
 
     def __init__(self, context: AppContext) -> None:
         super().__init__()
@@ -115,10 +117,15 @@ class ConsoleScreen(Screen[None]):
     def show_status(self, state: StatusBarState) -> None:
         """Show how things stand; called every second and at every change.
 
-        What was read of a store that is lost is dimmed: it is the past.
+        What was read of a store that is lost is drawn in one quiet colour: it is the past.
         """
         self.lost_at = state.lost_at
-        self.set_class(state.lost_at is not None, "-lost")
+        is_lost = state.lost_at is not None
+        if is_lost is not self.has_class("-lost"):
+            self.set_class(is_lost, "-lost")
+            if self.OF_STORE:
+                read = self.query_one("#body").query(self.OF_STORE).exclude("#foot")
+                read.set_class(is_lost, PAST)
         self.query_one(StatusLine).show_state(self.status_state(state), self.context.look)
         self.context.mask()
         self.show_result()
@@ -188,6 +195,13 @@ class ConsoleScreen(Screen[None]):
 
     def entered(self) -> None:
         """Take up what a person comes here for, who pressed the screen's key."""
+
+    @property
+    def unread(self) -> Line:
+        """Return what stands in place of figures that were never read: no zero does."""
+        if self.lost_at is None:
+            return ((f" {translate('reading the store')}…", MUTED),)
+        return ((f" {translate('not read: the store cannot be read')}", WARN),)
 
     def second(self) -> None:
         """Redraw what moves with the time."""

@@ -20,7 +20,7 @@ DARK: Final = Theme(
     warning="#e0af68",
     error="#f0727b",
     variables={
-        "k-muted": "#7d878e",
+        "k-muted": "#8f999f",
         "k-rule": "#323a40",
         "k-cursor": "#24303a",
         "k-expired": "#b294bb",
@@ -40,7 +40,7 @@ LIGHT: Final = Theme(
     warning="#8f5700",
     error="#b3202c",
     variables={
-        "k-muted": "#6a7378",
+        "k-muted": "#5f686d",
         "k-rule": "#cfccc4",
         "k-cursor": "#e2e9ec",
         "k-expired": "#6f4a8e",

@@ -100,6 +100,12 @@ def status_of(row: CollectionRow) -> Run:
     return f"≠ {word.partition(' ')[2]}", FAILED
 
 
+def with_code(said: Run, row: CollectionRow) -> Run:
+    """Return a status with the code of its failure behind it, where it has one."""
+    word, role = said
+    return (f"{word} {safe(row.failure_code, 40)}", role) if row.failure_code else said
+
+
 def channel(code: str) -> str:
     """Return the name customers know a channel by, or the code as received."""
     return safe(channel_label(code), 40)

@@ -25,6 +25,7 @@ from kusanya_console.ui.format import Look, TimeFormat, fit
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, Run
 from kusanya_console.widgets.highlighting import Needles, split
 from kusanya_console.widgets.repainting import changed_cells
+from kusanya_console.widgets.sheet import PAST, as_past
 
 R = TypeVar("R", bound=Row)
 _NEAR: Final = 40
@@ -299,7 +300,8 @@ class RecordTable(ScrollView, Generic[R], can_focus=True, inherit_bindings=False
 
     def _role(self, role: str) -> Style:
         if role not in self._styles:
-            styles = [self.app.console.get_style(name) for name in role.split()]
+            names = as_past(role) if self.has_class(PAST) else role
+            styles = [self.app.console.get_style(name) for name in names.split()]
             self._styles[role] = Style.combine((Style.null(), *styles))
         return self._styles[role]
 

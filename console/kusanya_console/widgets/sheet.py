@@ -12,9 +12,12 @@ from textual.message import Message
 from textual.widget import Widget
 
 from kusanya_console.ui.format import Line, text
+from kusanya_console.ui.vocabulary import MUTED, RULE
 from kusanya_console.widgets.repainting import changed_cells
 
 Draw = Callable[[int], Sequence[Line]]
+PAST: Final = "-past"
+"""The class of widgets that show what was read of a store that is lost."""
 
 
 class Sheet(Widget):
@@ -51,7 +54,10 @@ class Sheet(Widget):
         """Return the lines as text that was never parsed."""
         width = self.content_size.width
         self._standing = width, self._lines(width)
-        return text(self._standing[1])
+        lines = self._standing[1]
+        if self.has_class(PAST):
+            lines = [tuple((said, as_past(role)) for said, role in line) for line in lines]
+        return text(lines)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002 - Textual's signature
         """Return how many lines there are at `width`."""
@@ -108,6 +114,11 @@ class PartSheet(Sheet):
                 event.stop()
                 self.post_message(self.PartClicked(place, shown=shown[0]))
             begin = end
+
+
+def as_past(role: str) -> str:
+    """Return the role in which what has `role` is shown of the past: no colour tells of now."""
+    return role if role == RULE else MUTED
 
 
 def _nothing(_width: int) -> Sequence[Line]:

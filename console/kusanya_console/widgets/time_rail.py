@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from kusanya_console.ui.vocabulary import ACCENT, RULE
+from kusanya_console.widgets.sheet import PAST, as_past
 
 _HOUR = timedelta(hours=1)
 _MOMENT = timedelta(seconds=1)
@@ -85,7 +86,8 @@ class TimeRail(Widget):
         drawn = Text(no_wrap=True, end="")
         for line in range(self.size.height):
             here = line == self.thumb
-            drawn.append(("\n" if line else "") + ("┃" if here else "│"), ACCENT if here else RULE)
+            role = RULE if not here else as_past(ACCENT) if self.has_class(PAST) else ACCENT
+            drawn.append(("\n" if line else "") + ("┃" if here else "│"), role)
         return drawn
 
     def on_click(self, event: events.Click) -> None:

@@ -45,6 +45,8 @@ class ServiceView(ConsoleScreen):
 
     NAME = "service"
     CRUMB = "Service"
+    OF_STORE = ""
+    """What the embedded service says of itself does not come from the store."""
     UNREAD: ClassVar[Mapping[str, str]] = {
         "service": "the service's own side",
         "trials": "the latest test collections",
