@@ -120,7 +120,7 @@ NOT_TRANSLATED = {
     "{}  {}  TZS {}  {}  {}  {}", "LIVE MODE", "TEST MODE", "Airtel Money", "Mixx by Yas",
     "Selcom Pesa", "failed airtel", "age<15m at:2025-11-19", "INV-48 phone:412",
     "actor:asha act:reveal", "at:2025-11-19 age<8h", "INV-48 id:col_…", "Bearer (secret)",
-    "Basic (secret)",
+    "Basic (secret)", "N COLLECTION|NOTHING WHY",
     # a line of the registry, whose number is filled in when it is loaded
     "Send the same key and bytes again, within {} h of the first time.",
     # of the command line alone

@@ -18,7 +18,8 @@ from kusanya.store.queries import notes_and_audit
 from kusanya.wire import Mode
 from kusanya.wording import Language, outage_notice
 from kusanya_console.handover import screen
-from kusanya_console.handover.screen import next_shift, page_lines, shift_before
+from kusanya_console.handover.screen import page_lines
+from kusanya_console.handover.shifts import next_shift, shift_before
 from kusanya_console.health.screen import HealthScreen
 from kusanya_console.ui import language
 from kusanya_console.ui.format import plain

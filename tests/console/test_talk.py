@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.console.seeding import Seed
 from tests.console.test_console_messages import customers_message
+from tests.console.test_console_no_false_all_clear import Dashboard
 from tests.kit.intents import prepare_intent
 
 from kusanya.client import Client
@@ -247,6 +248,99 @@ def test_a_lost_store_is_said_once_and_its_return_as_well(
         )
         assert not joined(ours.tick())
     assert joined(ours.tick()) == "the store can be read again"
+
+
+def test_the_attempts_of_a_delivery_are_said_and_none_is_promised_of_a_disabled_endpoint(
+    talk: Talk, seed: Seed, clock: ManualClock
+) -> None:
+    at = clock.now() - timedelta(minutes=8)
+    payment = seed.collection(1, at=at, status="succeeded", completed_at=at)
+    seed.delivered(
+        seed.event(payment, at=at), at=at, verdict=Verdict.REJECTED, reason="no_match", answer=400,
+        endpoint="shop",
+    )  # fmt: skip
+    ours = talk(mode=Mode.LIVE)
+    joined(ours.greet())
+    joined(ours.answer("deliveries"))
+    said = joined(ours.answer("attempts 1"))
+    assert "attempt 1: answered 400, " in said
+    assert "attempt 3: not seen, " in said
+    assert "attempt 4: planned, " in said
+    assert "next 15:52:07 in 28 min 0 s" in said
+    assert "gives up " in said
+    disabled = talk(
+        mode=Mode.LIVE, service=Dashboard(status="disabled", disabled_at=at + timedelta(minutes=3))
+    )
+    joined(disabled.greet())
+    joined(disabled.answer("deliveries"))
+    said = joined(disabled.answer("attempts 1"))
+    assert "held: the endpoint is disabled" in said
+    assert "gives up" not in said
+
+
+def test_failures_are_said_cause_by_cause_and_a_shift_as_it_is_handed_over(
+    talk: Talk, seed: Seed, clock: ManualClock
+) -> None:
+    for n in range(3):
+        seed.life(
+            n, at=clock.now() - timedelta(minutes=5 + n), status="failed",
+            failure_code="user_cancelled",
+        )  # fmt: skip
+    ours = talk(mode=Mode.LIVE)
+    joined(ours.greet())
+    said = joined(ours.answer("failures"))
+    assert said.startswith("last 60 minutes\nuser_cancelled: 3, new, TZS ")
+    assert "M-Pesa" in said
+    assert joined(ours.answer("failures week")).startswith("last 7 days\nuser_cancelled: 3")
+    assert "failures, failures today or failures week" in joined(ours.answer("failures never"))
+    shift = joined(ours.answer("handover"))
+    assert "What happened\n  3 collections were created: 3 failed" in shift
+    assert "What is open" in shift
+    assert "0 collections were created" in joined(ours.answer("handover 15:24"))
+    assert "not done: " in joined(ours.answer("handover noon"))
+
+
+def test_an_event_that_never_came_is_asked_for_after_a_yes(
+    talk: Talk, store: Store, seed: Seed, clock: ManualClock, client: Client
+) -> None:
+    actions = StoreActions(
+        store, actor=store.audit.actor, clock=clock, profile="main", client=client
+    )
+    queries = ServiceQueries(store, client, clock=clock)
+    at = clock.now() - timedelta(minutes=4)
+    seed.polled(
+        seed.collection(7, at=at, mode=Mode.TEST, status="succeeded", completed_at=at), at=at
+    )
+    ours = talk(actions=actions, queries=queries)
+    assert "collection.succeeded missing" in joined(ours.answer("deliveries verdict:missing"))
+    assert "attempt 1: not seen" in joined(ours.answer("attempts 1"))
+    asked = joined(ours.answer("resend 1"))
+    assert asked.startswith("the service has no resend; ask it about INV-482007")
+    assert asked.endswith("Say yes to do it, anything else leaves it.")
+    assert "left as it was" in joined(ours.answer("no"))
+    joined(ours.answer("deliveries verdict:missing"))
+    joined(ours.answer("resend 1"))
+    assert "the service answered 404" in joined(ours.answer("yes")), "it was asked"
+
+
+def test_a_receipt_is_kept_and_a_creation_decided_after_a_yes(
+    talk: Talk, store: Store, seed: Seed, clock: ManualClock
+) -> None:
+    actions = StoreActions(store, actor=store.audit.actor, clock=clock, profile="main")
+    at = clock.now() - timedelta(minutes=9)
+    seed.life(3, at=at, completed_at=at + timedelta(seconds=17), status="succeeded")
+    seed.intent(2, sent_ago=timedelta(hours=30), state=IntentState.UNKNOWN)
+    ours = talk(mode=Mode.LIVE, actions=actions)
+    assert "then say keep" in joined(ours.answer("keep"))
+    joined(ours.answer(customers_message(store)))
+    assert joined(ours.answer("keep")).startswith("keep receipt ")
+    assert not store.audit.page().rows
+    assert joined(ours.answer("yes")).startswith("kept receipt ")
+    assert "a decision is: decide N" in joined(ours.answer("decide INV-431002 nothing"))
+    asked = joined(ours.answer("decide INV-431002 nothing the provider knows of none"))
+    assert asked.startswith("decide that INV-431002 creation unknown")
+    assert "created nothing, because the provider knows of none?" in asked
+    assert joined(ours.answer("yes")).startswith("decided INV-431002: nothing was created")
 
 
 def test_the_end_of_input_ends_it(

@@ -1,6 +1,6 @@
 """`kusanya handover`: what happened since an instant, who did what, what is open."""
 
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -16,6 +16,12 @@ from kusanya_console.cli.options import (
 )
 from kusanya_console.output import say, say_json
 from kusanya_console.ui.language import translate, translate_filled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kusanya.handover import Handover
+    from kusanya.wire import Mode
 
 TITLES: Final = {"happened": "What happened", "did": "Who did what", "open": "What is open"}
 
@@ -40,7 +46,6 @@ def handover(
     Times are East Africa's, phones masked.
     """
     from kusanya import handover as shift
-    from kusanya.domain.business_day import format_instant
     from kusanya.store import Store
 
     speak(as_json=as_json)
@@ -51,15 +56,23 @@ def handover(
     if as_json:
         say_json(shift.as_json(found))
         return
-    at = format_instant(begin, now=present)
-    read = format_instant(found.at, now=present)
-    since_when = translate("{mode} mode, since {at}", mode=chosen.mode.value, at=at)
-    say(f"{since_when}, {translate('as of {at}', at=read)}")
+    for line in said_lines(found, chosen.mode):
+        say(line)
+
+
+def said_lines(found: "Handover", mode: "Mode") -> "Iterator[str]":
+    """Yield the hand-over as it is printed, each part under its title."""
+    from kusanya import handover as shift
+    from kusanya.domain.business_day import format_instant
+
+    at, read = (format_instant(one, now=found.at) for one in (found.since, found.at))
+    since_when = translate("{mode} mode, since {at}", mode=mode.value, at=at)
+    yield f"{since_when}, {translate('as of {at}', at=read)}"
     last = ""
     for line in shift.lines(found):
         if line.part != last:
-            say()
-            say(translate(TITLES[line.part]))
+            yield ""
+            yield translate(TITLES[line.part])
             last = line.part
         said = line.text if line.is_quoted else translate_filled(line.text)
-        say(f"  {said}")
+        yield f"  {said}"

@@ -89,7 +89,7 @@ def attempts_part(
     # A 2xx within its time ends a delivery, also one whose number no slot of the plan tells.
     done = plan is None and any(succeeded(one) for one in rows)
     lines: list[Line] = [
-        *(wrapped(translate(_DONE), width) if done else _ahead(plan, look, width)),
+        *(wrapped(translate(_DONE), width) if done else ahead(plan, look, width)),
         *_fuse(endpoint, look),
         _BLANK,
         labelled("endpoint", cell(row.endpoint, limit=40)),
@@ -130,7 +130,7 @@ def missing_part(
         said = translate("Its event has arrived meanwhile; this line goes with the next look.")
         return wrapped(said, width)
     lines: list[Line] = [
-        *_ahead(plan, look, width),
+        *ahead(plan, look, width),
         _BLANK,
         labelled("final since", (format_instant(row.event_created_at, look), PLAIN)),
         labelled("collection", cell(row.collection_id, limit=60)),
@@ -211,7 +211,8 @@ _HELD = (
 )
 
 
-def _ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
+def ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
+    """Return what the sender does next, as its retry plan says."""
     if plan is None:
         return wrapped(
             translate("What the sender does next cannot be inferred."), width, role=MUTED

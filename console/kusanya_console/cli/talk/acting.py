@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from kusanya.alarms.acknowledgements import acknowledgements
 from kusanya.alarms.alarm import Alarm
 from kusanya.privacy import mask_text
-from kusanya.store.records import CollectionRow, DeliveryRow, IntentRow, Note
+from kusanya.store.records import CollectionRow, DeliveryRow, IntentRow, MissingEventRow, Note
 from kusanya.text import safe
 from kusanya_console.actions.queries import ServiceQueries
 from kusanya_console.actions.results import ActionResult
@@ -17,6 +17,7 @@ from kusanya_console.cli.talk.conversation import (
     Unanswerable,
     result_lines,
 )
+from kusanya_console.deliveries.resending import resending
 from kusanya_console.ui.language import translate, translate_filled
 
 
@@ -77,17 +78,74 @@ def replay(talk: Conversation, rest: str) -> Iterator[str]:
 
 def resend(talk: Conversation, rest: str) -> Iterator[str]:
     """Let the sender deliver an event once more, after a yes."""
-    actions, item = _actions(talk), talk.item(rest)
-    if not isinstance(item, DeliveryRow):
+    _actions(talk)
+    item = talk.item(rest)
+    if not isinstance(item, DeliveryRow | MissingEventRow):
         raise Unanswerable("only a delivery is sent again: say deliveries, then resend N")
-    why = actions.resend_disabled_reason()
-    if why:
-        raise Unanswerable(why)
-    asked = translate(
-        "resend {what}? Say yes to do it, anything else leaves it.",
-        what=lines.delivery_line(item, now=talk.now),
+    found = resending((item,), talk.context)
+    if isinstance(found, str):
+        raise Unanswerable(found)
+    asked = "resend {what}? Say yes to do it, anything else leaves it."
+    if found.only_asks:
+        asked = (
+            "the service has no resend; ask it about {what}? Say yes to do it, anything else "
+            "leaves it."
+        )
+    what = lines.delivery_line(item, now=talk.now)
+    yield from _ask(talk, translate(asked, what=what), lambda: found.send(item))
+
+
+def keep(talk: Conversation, _rest: str) -> Iterator[str]:
+    """Keep the receipt of the message that was looked up last, after a yes."""
+    actions, mode = _actions(talk), talk.context.mode
+    kept = tuple(message for message in talk.messages if message.keeps_receipt)
+    if not kept:
+        raise Unanswerable("paste a message that fits one payment alone, then say keep")
+    asked = "keep receipt {receipts}? Say yes to do it, anything else leaves it."
+    if any(message.claims_unpaid for message in kept):
+        asked = (
+            "the service does not call it paid, so it is only a claim: keep receipt {receipts} all "
+            "the same? Say yes to do it, anything else leaves it."
+        )
+    receipts = ", ".join(safe(message.confirmation.receipt or "", 40) for message in kept)
+    yield from _ask(
+        talk, translate(asked, receipts=receipts), lambda: actions.keep_receipts(kept, mode)
     )
-    yield from _ask(talk, asked, lambda: actions.resend(item))
+
+
+def decide_on(talk: Conversation, rest: str) -> Iterator[str]:
+    """Record what a person found out about a creation past its window, after a yes."""
+    actions = _actions(talk)
+    word, _, said = rest.partition(" ")
+    named, _, why = said.strip().partition(" ")
+    item = talk.item(word)
+    if not isinstance(item, IntentRow) or not named or not why.strip():
+        raise Unanswerable("a decision is: decide N col_... WHY, or: decide N nothing WHY")
+    off = actions.decision_disabled_reason(item)
+    if off:
+        raise Unanswerable(off)
+    collection_id = None if named.casefold() == "nothing" else named
+    candidate = None if collection_id is None else actions.examine(item, collection_id)
+    unseen = candidate is not None and candidate.seen is None
+    asked = (
+        "decide that {what} created {named}, because {why}? Say yes to do it, anything else "
+        "leaves it."
+    )
+    if unseen:
+        asked = (
+            "nobody has seen {named}, neither here nor at the service. Decide all the same that "
+            "{what} created it, because {why}? Say yes to do it, anything else leaves it."
+        )
+    yield from _ask(
+        talk,
+        translate(
+            asked,
+            what=lines.intent_line(item, now=talk.now),
+            named=translate("nothing") if collection_id is None else safe(collection_id, 60),
+            why=safe(mask_text(why.strip()), 200),
+        ),
+        lambda: actions.decide(item, collection_id=collection_id, why=why.strip(), unseen=unseen),
+    )
 
 
 def acknowledge(talk: Conversation, rest: str) -> Iterator[str]:

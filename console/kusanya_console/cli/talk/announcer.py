@@ -10,6 +10,7 @@ from kusanya.alarms.rules import raised
 from kusanya.clock import Clock
 from kusanya.domain.business_day import format_instant
 from kusanya.errors import StoreError
+from kusanya.health.endpoints import EndpointHealth
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentState, Verdict
 from kusanya.text import safe
@@ -73,6 +74,11 @@ class Announcer:
         """Yield the counts as they were read last; nothing while the store is lost."""
         if self._snapshot is not None and not self._is_lost:
             yield from lines.status_lines(self._snapshot, now=self._clock.now())
+
+    @property
+    def endpoints(self) -> tuple[EndpointHealth, ...]:
+        """Return how our endpoints stood when the store was read last."""
+        return () if self._snapshot is None else self._snapshot.health.endpoints
 
     def standing(self) -> tuple[Alarm, ...]:
         """Return the alarms that stand, as they were read last; none while the store is lost."""

@@ -67,6 +67,7 @@ def talk(
     from kusanya_console.cli.talk.conversation import Conversation
     from kusanya_console.cli.talk.verbs import VERBS
     from kusanya_console.output import USAGE, Refused
+    from kusanya_console.sandbox.commands.attached import service_for
     from kusanya_console.sandbox.service_clock import parse_clock
 
     speak()
@@ -90,6 +91,7 @@ def talk(
             payees=chosen.payees,
             queries=None if client is None else queries_for(opened, client, time),
             actions=actions_for(chosen, opened, time, client, stack) if allow_writes else None,
+            service=service_for(chosen, stack),
         )
         asked: SimpleQueue[str | None] = SimpleQueue()
         if not no_input:

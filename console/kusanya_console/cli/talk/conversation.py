@@ -70,6 +70,8 @@ class Conversation:
         self.more: Callable[[], Iterator[str]] | None = None
         """Goes on with the last list."""
         self.question: PendingAct | None = None
+        self.messages: tuple[lookup.MessageMatch, ...] = ()
+        """What was read of the message that was looked up last."""
         self.pasted: list[str] | None = None
         """The lines of a message so far, while one is being pasted."""
         self.is_over = False

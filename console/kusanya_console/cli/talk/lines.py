@@ -11,7 +11,10 @@ from datetime import datetime
 from kusanya.alarms.alarm import Alarm
 from kusanya.domain.business_day import format_instant
 from kusanya.domain.channels import channel_label
+from kusanya.domain.failure_codes import ADVICE
 from kusanya.domain.status import UNPAID, Status
+from kusanya.health.causes import Cause
+from kusanya.health.delivery_plan import DeliveryPlan, SlotState
 from kusanya.privacy import mask_phone
 from kusanya.store.records import (
     Acknowledgement,
@@ -21,13 +24,16 @@ from kusanya.store.records import (
     Verdict,
 )
 from kusanya.text import safe
+from kusanya_console.deliveries.cards import ahead
 from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.feed import CollectionCounts, Snapshot
-from kusanya_console.ui.format import format_money, format_percent, format_text
+from kusanya_console.ui.format import Look, format_money, format_percent, format_text, plain
 from kusanya_console.ui.language import translate, translate_filled
 from kusanya_console.ui.vocabulary import attempt_words, first_sent_words
 
 _NAME = 60
+_LONGEST = 400
+"""Cells of a line that is said: it is wrapped by whatever shows it."""
 _MASKED = re.compile(r"(?:\+|(?<![0-9]))[0-9]*+•+([0-9]*)")
 
 
@@ -79,6 +85,34 @@ def delivery_line(row: DeliveryRecord, *, now: datetime) -> str:
     verdict = translate(row.verdict.value.replace("_", " "))
     at_endpoint = translate("at {endpoint}", endpoint=where)
     return f"{name}, {kind} {verdict}{reason}, {at_endpoint}, {attempt}, {answered}, {at}"
+
+
+def plan_lines(plan: DeliveryPlan | None, *, now: datetime) -> Iterator[str]:
+    """Yield the attempts of an event, their numbers inferred, then what comes next."""
+    for slot in () if plan is None else plan.slots:
+        if slot.state is SlotState.SPARED:
+            continue
+        said = translate(slot.state.value)
+        if slot.arrival is not None:
+            said = translate("answered {status}", status=slot.arrival.answer)
+        at = "" if slot.at is None else f", {format_instant(slot.at, now=now)}"
+        yield f"{translate('attempt {number}', number=slot.number)}: {said}{at}"
+    for line in plain(ahead(plan, Look(now), _LONGEST)).splitlines():
+        yield " ".join(line.strip("◌✕").split())
+
+
+def cause_lines(cause: Cause, currency: str) -> Iterator[str]:
+    """Yield one cause of failures: how many, how many are usual, what they come to, and where."""
+    usual = translate("new")
+    if cause.seen_before:
+        usual = translate("usually {count}", count=f"{cause.usual:,}")
+    amount = format_money(cause.amount, currency)
+    yield f"{safe(cause.word, 60)}: {cause.count:,}, {usual}, {amount}"
+    by = sorted(cause.channels.items(), key=lambda one: (-one[1], one[0]))
+    yield "  " + ", ".join(f"{safe(channel_label(name), 40)} {count:,}" for name, count in by)
+    advice = ADVICE.get(cause.word)
+    if advice is not None:
+        yield f"  {translate(advice[1])}"
 
 
 def alarm_lines(alarm: Alarm, held: Acknowledgement | None, *, now: datetime) -> Iterator[str]:

@@ -8,6 +8,8 @@ from kusanya.alarms.acknowledgements import acknowledgements
 from kusanya.alarms.alarm import Alarm, names_of
 from kusanya.domain.business_day import day_start
 from kusanya.filters import parse
+from kusanya.handover import load as load_handover
+from kusanya.health.causes import Lookback, causes
 from kusanya.store.records import (
     CollectionRow,
     DeliveryRow,
@@ -16,10 +18,14 @@ from kusanya.store.records import (
     MissingEventRow,
     SortOrder,
 )
+from kusanya_console.cli.handover import said_lines
 from kusanya_console.cli.lookup import words
+from kusanya_console.cli.options import since_of
 from kusanya_console.cli.talk import lines
 from kusanya_console.cli.talk.conversation import Conversation, Item, Unanswerable
 from kusanya_console.deliveries.list import DELIVERY_LIST
+from kusanya_console.deliveries.reader import as_held, load_details
+from kusanya_console.handover.shifts import shift_before
 from kusanya_console.intents.reader import load_intents
 from kusanya_console.lists.paging import ListPages
 from kusanya_console.live.list import COLLECTION_LIST
@@ -88,7 +94,7 @@ def find(talk: Conversation, text: str) -> Iterator[str]:
         *(match.intent for match in found.creations),
         *(match.row for match in found.matches),
     )
-    talk.more = None
+    talk.more, talk.messages = None, tuple(found.messages)
     context.claim(found)
     if not found.count:
         yield words.nothing_line(context.mode, found)
@@ -115,6 +121,42 @@ def show(talk: Conversation, rest: str) -> Iterator[str]:
     timeline = _timeline(talk, item)
     if timeline is not None:
         yield from words.story_lines(talk.context.store, timeline)
+
+
+def attempts(talk: Conversation, rest: str) -> Iterator[str]:
+    """Yield the attempts of a delivery: those that came, those nobody saw, those still due."""
+    item = talk.item(rest)
+    if not isinstance(item, DeliveryRow | MissingEventRow):
+        raise Unanswerable("only a delivery has attempts: say deliveries, then attempts N")
+    context, now = talk.context, talk.now
+    found = load_details(context.store, item, context.look, None)
+    if context.service is not None:
+        context.sender = context.service.load().endpoints
+    plan = as_held(found.plan, item, context.sender, talk.announcer.endpoints)
+    yield lines.delivery_line(item, now=now)
+    yield from lines.plan_lines(plan, now=now)
+
+
+def failures(talk: Conversation, rest: str) -> Iterator[str]:
+    """Yield why payments ended without money, the most frequent cause first."""
+    spans = dict(zip(("", "today", "week"), Lookback, strict=True))
+    lookback = spans.get(rest.casefold())
+    if lookback is None:
+        raise Unanswerable("failures, failures today or failures week")
+    found = causes(talk.context.store, talk.context.mode, lookback=lookback, now=talk.now)
+    yield translate(lookback.value)
+    if not found.causes:
+        yield translate("no failure and no expiry")
+    for cause in found.causes:
+        yield from lines.cause_lines(cause, found.currency)
+
+
+def hand_over(talk: Conversation, rest: str) -> Iterator[str]:
+    """Yield what happened in a shift, who did what, and what is open now."""
+    now, context = talk.now, talk.context
+    begin = since_of("since", rest, now=now) if rest else shift_before(now)
+    found = load_handover(context.store, context.mode, since=begin, now=now)
+    yield from said_lines(found, context.mode)
 
 
 def _page(

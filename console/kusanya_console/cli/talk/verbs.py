@@ -49,6 +49,11 @@ VERBS: Final[Mapping[str, Verb]] = {
     "alarms": Verb(looking.alarms, "", "list the alarms that stand."),
     "list": Verb(looking.collections, "FILTER", "list the newest collections, as in: list failed."),
     "deliveries": Verb(looking.deliveries, "FILTER", "list the newest deliveries."),
+    "attempts": Verb(
+        looking.attempts, "N", "say the attempts of a delivery, and when the next one is due."
+    ),
+    "failures": Verb(looking.failures, "[today|week]", "say why payments failed, cause by cause."),
+    "handover": Verb(looking.hand_over, "[SINCE]", "say what a shift hands to the next."),
     "intents": Verb(looking.intents, "", "list creations, those without an answer first."),
     "more": Verb(looking.more, "", "go on with the last list."),
     "find": Verb(looking.find, "TEXT", "find a payment and what to say to the customer."),
@@ -59,6 +64,12 @@ VERBS: Final[Mapping[str, Verb]] = {
     "note": Verb(acting.note, "N TEXT", "keep a note on one."),
     "replay": Verb(acting.replay, "N", "send a creation again, with its key and bytes."),
     "resend": Verb(acting.resend, "N", "let the sender deliver an event once more."),
+    "keep": Verb(acting.keep, "", "keep the receipt of the message looked up last."),
+    "decide": Verb(
+        acting.decide_on,
+        "N COLLECTION|NOTHING WHY",
+        "say what became of a creation past its window.",
+    ),
     "acknowledge": Verb(acting.acknowledge, "N WHY", "say that you look after an alarm."),
     "follow": Verb(follow, "all|problems|alarms", "choose what is said unasked."),
     "mode": Verb(mode, "live|test", "follow the other mode."),

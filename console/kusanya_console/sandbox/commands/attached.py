@@ -23,6 +23,18 @@ class EmbeddedSources(TypedDict):
     forensics: "Forensics | None"
 
 
+def service_for(profile: "Profile", stack: ExitStack) -> "ServiceReader | None":
+    """Return what looks at the service, where the profile knows its dashboard."""
+    if profile.dashboard_url is None or profile.dashboard_token is None:
+        return None
+    from kusanya_console.sandbox.dashboard.client import DashboardClient
+    from kusanya_console.sandbox.dashboard.reader import ServiceReader
+
+    return ServiceReader(
+        stack.enter_context(DashboardClient(profile.dashboard_url, profile.dashboard_token))
+    )
+
+
 def embedded_for(
     profile: "Profile",
     store: "Store",
