@@ -3,8 +3,10 @@
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from tests.console.cli.deploying import Kusanya
 from tests.kit.payments import by_event, polled
 from tests.kit.roles import ROLES, logins_of
 
@@ -66,3 +68,20 @@ def test_what_people_look_at_is_read_as_each_role(
         assert "contradiction" in said.out, "no all-clear for who only looks"
     if (role, words[0]) == ("look", "show"):
         assert "hidden from this login" in said.out
+
+
+@pytest.mark.parametrize(
+    ("role", "refusal"), [("look", "sees masked"), ("ask", ""), ("decide", "")]
+)
+def test_a_month_is_closed_by_who_sees_the_facts_and_never_on_masked_views(
+    logins: Callable[[str], str], kusanya: Kusanya, tmp_path: Path, *, role: str, refusal: str
+) -> None:
+    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    (tmp_path / "books.csv").write_text(f"Date,Reference,Amount,Currency\n{day},R-7,1000,TZS\n")
+    code, out, err = kusanya(
+        *("reconcile", "--ledger", str(tmp_path / "books.csv"), "--mode", "live"),
+        *("--period", day, "--out", str(tmp_path / "packs"), "--store", logins(role)),
+    )
+    assert refusal in err, (code, out, err)
+    assert code == 1, (code, out, err)  # it has breaks
+    assert bool(list(tmp_path.glob("packs/*"))) is not bool(refusal)

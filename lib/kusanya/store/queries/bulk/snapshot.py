@@ -23,6 +23,7 @@ from sqlalchemy import (
 )
 
 from kusanya.domain.status import PAID
+from kusanya.errors import StoreError
 from kusanya.store.queries.bulk.fee_sources import (
     facts_of,
     sources_seen,
@@ -48,6 +49,7 @@ from kusanya.store.tables.schema import (
     observation,
     receipt,
 )
+from kusanya.store.tables.sessions import are_masked
 from kusanya.store.tables.values import from_us, to_us
 from kusanya.store.writer.projection import project_facts
 from kusanya.wire import Mode
@@ -122,8 +124,13 @@ class BulkSnapshot:
     ) -> Any:
         """Return for each id which kinds of source said its fee, for `with_fees_apart`.
 
-        Raises StoreError for a fact of no known source.
+        Raises StoreError for a fact of no known source, and for a login that facts are hidden from.
         """
+        if are_masked(self._connection):
+            raise StoreError(
+                "this login sees masked views of the store, in which it is hidden who said a fee: "
+                "reconcile with a login of the role kusanya_ask"
+            )
         reported = None if progress is None else partial(progress, "reading who said a fee")
         return sources_seen(self._connection, ids, as_of=as_of, progress=reported)
 
