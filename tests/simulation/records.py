@@ -92,7 +92,7 @@ class Record(msgspec.Struct, kw_only=True):
 
     def leaves(self, world: "World", mode: Mode, key: str, body: bytes) -> None:
         """Record a POST that leaves, and look whether its intent is kept."""
-        intent = world.store.intents.by_key(mode, "default", key)
+        intent = world.store.intents.by_key(mode, "main", key)
         kept = None if intent is None else intent.body
         self.left.append(
             LeavingPost(at_ms=world.now_ms, mode=mode, key=key, body=body, kept_body=kept)

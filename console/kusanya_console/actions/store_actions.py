@@ -9,9 +9,8 @@ from functools import partial
 from typing import Final, NoReturn
 
 from kusanya.client import Client
-from kusanya.client.requests import DEFAULT_PROFILE
 from kusanya.clock import Clock
-from kusanya.domain.assumptions import REPLAY_HOURS
+from kusanya.domain.assumptions import DEFAULT_PROFILE, REPLAY_HOURS
 from kusanya.domain.roles import Role
 from kusanya.errors import IntentError, IntentReason, KusanyaError
 from kusanya.intents import Candidate, decide, examine, replay_left, resume

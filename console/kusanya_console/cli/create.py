@@ -159,7 +159,7 @@ def intents_resume(
     Those of programs that name no profile are among them; those of another profile belong to
     another account: they are named, and replayed with its --profile.
     """
-    from kusanya.client.requests import DEFAULT_PROFILE as UNNAMED
+    from kusanya.domain.assumptions import DEFAULT_PROFILE
     from kusanya.errors import KusanyaError
     from kusanya.intents import open_intents, resolve_waiting, resume
     from kusanya.privacy import mask_text
@@ -172,7 +172,7 @@ def intents_resume(
     left: list[dict[str, str]] = []
     others: Counter[str] = Counter()
     # With one account there is no doubt whose they are; with more they go where they went before.
-    unnamed = UNNAMED if len(profile_names()) <= 1 else None
+    unnamed = DEFAULT_PROFILE if len(profile_names()) <= 1 else None
     with Store.open(chosen.store, clock=time) as opened, client_of(chosen, clock=time) as client:
         resolved = resolve_waiting(opened, now=time.now(), mode=chosen.mode)
         if resolved and not as_json:
@@ -181,10 +181,10 @@ def intents_resume(
             [_intent_of(opened, intent_id)] if intent_id else open_intents(opened, chosen.mode)
         )
         for row in list(waiting):
-            if not intent_id and row.profile not in {chosen.name, UNNAMED}:
+            if not intent_id and row.profile not in {chosen.name, DEFAULT_PROFILE}:
                 others[row.profile] += 1
                 continue
-            named = unnamed if row.profile == UNNAMED != chosen.name else chosen.name
+            named = unnamed if row.profile == DEFAULT_PROFILE != chosen.name else chosen.name
             try:
                 made = resume(opened, client, row, profile=named).collection
             except KusanyaError as error:

@@ -11,13 +11,12 @@ from typing import Final
 import msgspec
 
 from kusanya.client.effects import Request
-from kusanya.domain.assumptions import AMOUNT_MIN
+from kusanya.domain.assumptions import AMOUNT_MIN, DEFAULT_PROFILE
 from kusanya.domain.limits import INTEGER_MAX
 from kusanya.privacy import PhoneError, is_wire_phone, normalise_phone
 from kusanya.wire import is_collection_id, is_event_id, is_idempotency_key
 
 COLLECTIONS: Final = "/v1/collections"
-DEFAULT_PROFILE: Final = "default"
 
 
 def new_idempotency_key() -> str:

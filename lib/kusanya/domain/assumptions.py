@@ -164,6 +164,8 @@ PLACEHOLDER_NAMES: Final = Assumption(
 )
 SIGNATURE_HEADER: Final = "Service-Signature"
 KEY_PREFIX: Final = "svc"
+DEFAULT_PROFILE: Final = "main"
+"""Whose creations and settings are meant where nobody names a profile."""
 
 EXPIRED_IS_FINAL: Final = Assumption(
     gap="Other states or moves beyond these: not shown.",

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from os import PathLike
 
 from kusanya.client import AsyncClient, Client
-from kusanya.client.requests import DEFAULT_PROFILE, CreateRequest
+from kusanya.client.requests import CreateRequest
+from kusanya.domain.assumptions import DEFAULT_PROFILE
 from kusanya.errors import IntentError, IntentReason
 from kusanya.intents.creating import Creation, create, proceed
 from kusanya.intents.deciding import Candidate, decide, examine

@@ -1,5 +1,6 @@
 """Which service, which store and which secrets a command works with."""
 
+from kusanya.domain.assumptions import DEFAULT_PROFILE
 from kusanya.profiles.config_file import (
     config_path,
     data_folder,
@@ -11,7 +12,7 @@ from kusanya.profiles.config_file import (
     theme_name,
 )
 from kusanya.profiles.loading import load, parse_endpoint_secrets
-from kusanya.profiles.profile import APPLICATION, DEFAULT_PROFILE, EndpointSecret, Profile
+from kusanya.profiles.profile import APPLICATION, EndpointSecret, Profile
 from kusanya.profiles.secret_files import find_secret
 
 __all__ = [

@@ -16,6 +16,8 @@ keyring where one is installed.
     signature_header = "Service-Signature"
     key_prefix = "svc"
     endpoints = ["shop", "billing"]       # names; their secrets stand in KUSANYA_SECRETS
+    api_key_file = "..."                  # or in files of mode 600, which kusanya init writes
+    secrets_file = "..."
     expect = ["books", "operator:mpesa"]  # what kusanya reconcile must compare to be signed
 
     [profiles.main.roles]                 # of people who come through a proxy; beside a file alone
@@ -33,10 +35,10 @@ from typing import Final
 import msgspec
 import platformdirs
 
-from kusanya.domain.assumptions import KEY_PREFIX, SIGNATURE_HEADER
+from kusanya.domain.assumptions import DEFAULT_PROFILE, KEY_PREFIX, SIGNATURE_HEADER
 from kusanya.domain.roles import Role
 from kusanya.errors import ConfigurationError
-from kusanya.profiles.profile import APPLICATION, DEFAULT_PROFILE
+from kusanya.profiles.profile import APPLICATION
 from kusanya.wire import Mode
 from kusanya.wording import Language
 
@@ -53,6 +55,8 @@ class ProfileSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     signature_header: str = SIGNATURE_HEADER
     key_prefix: str = KEY_PREFIX
     endpoints: tuple[str, ...] = ()
+    api_key_file: str | None = None
+    secrets_file: str | None = None
     dashboard_url: str | None = None
     payees: tuple[str, ...] = ()
     expect: tuple[str, ...] = ()

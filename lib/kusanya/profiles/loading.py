@@ -5,11 +5,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from kusanya.domain.assumptions import DEFAULT_PROFILE
 from kusanya.errors import ConfigurationError
 from kusanya.privacy.secret import Secret, bearer_secret, signing_secret
 from kusanya.privacy.secret_url import SecretUrl
 from kusanya.profiles.config_file import ProfileSection, config_path, default_store, read_config
-from kusanya.profiles.profile import APPLICATION, DEFAULT_PROFILE, EndpointSecret, Profile
+from kusanya.profiles.profile import APPLICATION, EndpointSecret, Profile
 from kusanya.profiles.secret_files import SecretText, find_secret
 from kusanya.wire import Mode
 
@@ -33,7 +34,8 @@ def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) ->
         )
     section = file.profiles.get(chosen, ProfileSection())
     mode = _mode(environ.get("KUSANYA_MODE"), section.mode)
-    api_key, signing = find_secret("API_KEY", environ), find_secret("SECRETS", environ)
+    api_key = find_secret("API_KEY", environ, named=section.api_key_file)
+    signing = find_secret("SECRETS", environ, named=section.secrets_file)
     kept = find_secret("STORE", environ)
     return Profile(
         name=chosen,

@@ -12,7 +12,6 @@ from kusanya.privacy.secret_url import SecretUrl
 from kusanya.wire import Mode
 
 APPLICATION: Final = "kusanya"
-DEFAULT_PROFILE: Final = "main"
 
 
 class EndpointSecret(msgspec.Struct, frozen=True, kw_only=True):

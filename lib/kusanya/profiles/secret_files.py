@@ -1,8 +1,8 @@
 """Secrets from files: where a supervisor or an orchestrator puts them, away from the environment.
 
 A secret NAME, also the address of a store with its password, stands in KUSANYA_NAME itself, in the
-file that KUSANYA_NAME_FILE names, or in systemd's folder of credentials under `kusanya-name`. Files
-are read anew each time.
+file that KUSANYA_NAME_FILE names, in systemd's folder of credentials under `kusanya-name`, or in a
+file that the profile names. Files are read anew each time.
 """
 
 import os
@@ -31,9 +31,12 @@ class SecretText(msgspec.Struct, frozen=True):
         return f"SecretText(source={self.source!r})"
 
 
-def find_secret(name: str, environ: Mapping[str, str] = os.environ) -> SecretText:
+def find_secret(
+    name: str, environ: Mapping[str, str] = os.environ, *, named: str | None = None
+) -> SecretText:
     """Return the secret `name`, such as API_KEY, from the variable, its file or the credentials.
 
+    Else from the file `named` by a profile.
     Raises ConfigurationError where variable and file are both given, and for a file that cannot be
     read, is empty, or may be read by every user of the machine; no message holds its contents.
     """
@@ -50,6 +53,8 @@ def find_secret(name: str, environ: Mapping[str, str] = os.environ) -> SecretTex
     if folder and credential.exists():
         text = _read(credential, "the systemd credential", is_ours=False)
         return SecretText(text, str(credential), True)
+    if named:
+        return SecretText(_read(Path(named).expanduser(), "the profile", is_ours=True), named, True)
     return SecretText()
 
 

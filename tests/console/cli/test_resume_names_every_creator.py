@@ -7,7 +7,7 @@ import pytest
 from tests.console.cli.deploying import Kusanya
 
 from kusanya.client import Client
-from kusanya.client.requests import DEFAULT_PROFILE
+from kusanya.domain.assumptions import DEFAULT_PROFILE
 from kusanya.errors import NotSent
 from kusanya.intents import create_safely
 from kusanya.store import Store

@@ -186,7 +186,7 @@ class FakeService:
     def _check_durable(self, key: str, body: bytes) -> None:
         if self.witness is None:
             return
-        intent = self.witness.intents.by_key(Mode.TEST, "default", key)
+        intent = self.witness.intents.by_key(Mode.TEST, "main", key)
         assert intent is not None, "a create left before its intent was durable"
         assert intent.body == body, "other bytes left than were made durable"
         last = self.witness.intents.attempts(intent.id)[-1]

@@ -52,7 +52,7 @@ def test_a_conflict_that_stays_is_sent_again_with_the_same_key_and_bytes(
         create_safely(store, new_client(max_attempts=2), **ORDER)
     assert the_intent(store).state is IntentState.PREPARED
     assert _refused_again(store, new_client) is IntentReason.REFERENCE_OPEN
-    made = resume(store, new_client(), the_intent(store), profile="default")
+    made = resume(store, new_client(), the_intent(store), profile="main")
     assert made.collection.id == "col_1"
     assert len({(one.key, one.body) for one in service.arrived}) == 1
 

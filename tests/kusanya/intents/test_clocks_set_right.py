@@ -42,7 +42,7 @@ def test_what_a_clock_ahead_sent_is_never_sent_again_once_that_was_seen(
 def test_a_lease_of_a_clock_ahead_keeps_no_window_open(store: Store, clock: Any) -> None:
     ahead = clock.now() + timedelta(hours=30)
     begun = store.intents.begin(
-        idempotency_key="kus_ahead", body=b"{}", mode=Mode.TEST, profile="default",
+        idempotency_key="kus_ahead", body=b"{}", mode=Mode.TEST, profile="main",
         reference="order-1", amount=5000, phone="255754000001", at=ahead, by="elsewhere:1",
         until=ahead + timedelta(seconds=60),
     ).result().intent  # fmt: skip

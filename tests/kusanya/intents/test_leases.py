@@ -25,7 +25,7 @@ def _intent(store: Store) -> str:
         idempotency_key="k",
         body=b"{}",
         mode=Mode.TEST,
-        profile="default",
+        profile="main",
         reference="order-1",
         amount=5000,
         phone="255754000001",
@@ -70,7 +70,7 @@ def test_a_lease_is_prolonged_before_each_later_attempt(
 
 def test_an_intent_is_left_to_its_sender_until_the_lease_ends(store: Store, clock: Any) -> None:
     begun = store.intents.begin(
-        idempotency_key="k", body=b"{}", mode=Mode.TEST, profile="default", reference="order-1",
+        idempotency_key="k", body=b"{}", mode=Mode.TEST, profile="main", reference="order-1",
         amount=5000, phone="255754000001", at=clock.now(), by="elsewhere:1",
         until=clock.now() + LEASE_TIME,
     ).result().intent  # fmt: skip

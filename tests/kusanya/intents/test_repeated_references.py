@@ -120,7 +120,7 @@ def test_two_repeats_forced_at_the_same_moment_become_one_collection_more(
             force_repeat_reason="second instalment",
         )
     assert len(service.collections) == 2
-    assert store.intents.by_key(Mode.TEST, "default", "ours") is None
+    assert store.intents.by_key(Mode.TEST, "main", "ours") is None
 
 
 def test_a_reference_taken_under_another_key_at_the_same_moment_is_given_up(
@@ -139,4 +139,4 @@ def test_a_reference_taken_under_another_key_at_the_same_moment_is_given_up(
     with pytest.raises(IntentError, match="used before"):
         create_safely(RacingStore(store), new_client(), **ORDER, idempotency_key="ours")  # type: ignore[arg-type]  # the store with a race inside
     assert [sent.key for sent in service.arrived] == ["theirs"]
-    assert store.intents.by_key(Mode.TEST, "default", "ours") is None
+    assert store.intents.by_key(Mode.TEST, "main", "ours") is None

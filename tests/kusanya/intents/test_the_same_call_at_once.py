@@ -63,7 +63,7 @@ def _held(store: Store, clock: Any) -> str:
     """Let another call of a living process hold the intent; return who it is."""
     holder = new_holder()
     store.intents.begin(
-        idempotency_key="job-1", body=BODY, mode=Mode.TEST, profile="default",
+        idempotency_key="job-1", body=BODY, mode=Mode.TEST, profile="main",
         reference="order-1", amount=5000, phone="255754000001", at=clock.now(), by=holder,
         until=clock.now() + timedelta(seconds=60), target="http://127.0.0.1:9",
     ).result()  # fmt: skip

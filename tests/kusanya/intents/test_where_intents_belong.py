@@ -27,7 +27,7 @@ ELSEWHERE = ["http://127.0.0.1:10", "http://127.0.0.1:9/other", "http://localhos
 
 @pytest.fixture
 def lost(store: Store, new_client: NewClient, play: Any) -> IntentRow:
-    """Return an intent of profile "default" whose answer was lost after the service acted."""
+    """Return an intent of profile "main" whose answer was lost after the service acted."""
     new_client.service.faults = [play.Fault.LOST_ANSWER]
     with pytest.raises(OutcomeUnknown):
         create_safely(store, new_client(max_attempts=1), **ORDER)
@@ -63,13 +63,13 @@ def test_a_new_intent_keeps_where_it_was_sent(store: Store, new_client: NewClien
     assert store.intents.get(made.intent.id) == made.intent
 
 
-@pytest.mark.parametrize("profile", [None, "default"])
+@pytest.mark.parametrize("profile", [None, "main"])
 @pytest.mark.parametrize("base_url", ELSEWHERE)
 def test_an_intent_that_may_have_charged_is_sent_to_no_other_address(
     store: Store, new_client: NewClient, lost: IntentRow, base_url: str, profile: str | None
 ) -> None:
     service = new_client.service
-    with pytest.raises(IntentError, match=f"first sent to '{ADDRESS}'.*'default'") as caught:
+    with pytest.raises(IntentError, match=f"first sent to '{ADDRESS}'.*'main'") as caught:
         resume(store, new_client(base_url=base_url), lost, profile=profile)
     assert caught.value.intent_id == lost.id
     assert store.intents.get(lost.id) == lost
@@ -93,12 +93,12 @@ def test_an_intent_of_another_profile_is_refused_in_every_state(
     store: Store, new_client: NewClient, lost: IntentRow
 ) -> None:
     service = new_client.service
-    with pytest.raises(IntentError, match="belongs to profile 'default'"):
+    with pytest.raises(IntentError, match="belongs to profile 'main'"):
         resume(store, new_client(), lost, profile="shop-b")
     assert store.intents.get(lost.id) == lost
     assert len(service.arrived) == 1
-    answered = resume(store, new_client(), lost, profile="default").intent
-    with pytest.raises(IntentError, match="belongs to profile 'default'"):
+    answered = resume(store, new_client(), lost, profile="main").intent
+    with pytest.raises(IntentError, match="belongs to profile 'main'"):
         resume(store, new_client(), answered, profile="shop-b")
 
 
@@ -119,7 +119,7 @@ def test_the_asynchronous_form_refuses_the_same(
         with pytest.raises(IntentError):
             asyncio.run(resumes(base_url, profile))
     assert len(service.arrived) == 1
-    assert asyncio.run(resumes(ADDRESS, "default")).collection.id == "col_1"
+    assert asyncio.run(resumes(ADDRESS, "main")).collection.id == "col_1"
 
 
 def test_a_live_intent_is_not_sent_with_another_merchants_key(
@@ -137,7 +137,7 @@ def test_a_live_intent_is_not_sent_with_another_merchants_key(
         create_safely(store, client(first), **ORDER)
     [row] = store.intents.page(Mode.LIVE).rows
     assert row.target == f"{ADDRESS}#mer_1"
-    for profile in (None, "default"):
+    for profile in (None, "main"):
         with pytest.raises(IntentError, match="mer_1"):
             resume(store, client(second), row, profile=profile)
     assert second.posts == 0
@@ -158,14 +158,14 @@ def test_an_intent_of_which_nothing_came_may_move_within_its_profile(
         create_safely(store, wrong, **ORDER)
     [row] = store.intents.page().rows
     assert (row.state, row.target) == (IntentState.PREPARED, ELSEWHERE[0])
-    with pytest.raises(IntentError, match="name its profile, 'default'"):
+    with pytest.raises(IntentError, match="name its profile, 'main'"):
         resume(store, right, row)
     with pytest.raises(OutcomeUnknown):
-        resume(store, right, row, profile="default")
+        resume(store, right, row, profile="main")
     [row] = store.intents.page().rows
     assert (row.state, row.target) == (IntentState.UNKNOWN, ELSEWHERE[1])
     with pytest.raises(IntentError, match="second charge"):
-        resume(store, wrong, row, profile="default")
+        resume(store, wrong, row, profile="main")
     assert resume(store, right, row).collection.id == "col_1"
 
 
@@ -181,7 +181,7 @@ def test_one_process_that_moved_meanwhile_is_seen_under_the_lease(
         resume(store, new_client(max_attempts=1), stale)
     # The caller still holds the row of an intent that was never sent.
     with pytest.raises(IntentError, match="second charge"):
-        resume(store, new_client(base_url=ELSEWHERE[0]), stale, profile="default")
+        resume(store, new_client(base_url=ELSEWHERE[0]), stale, profile="main")
     assert len(service.arrived) == 1
 
 
@@ -217,7 +217,7 @@ def untargeted(store_url: str, clock: Any) -> Iterator[Store]:
             text(
                 "INSERT INTO intent (id, seq, idempotency_key, body, mode, profile, reference, "
                 "amount, phone, state, prepared_at, first_sent_at, outcome, attempts) "
-                "VALUES ('int_1', 0, 'k', :body, 'test', 'default', 'order-1', 5000, "
+                "VALUES ('int_1', 0, 'k', :body, 'test', 'main', 'order-1', 5000, "
                 "'255754000001', 'unknown', :at, :at, 'no answer', 1)"
             ),
             {"body": BODY, "at": sent_us},
@@ -241,12 +241,12 @@ def test_an_intent_without_a_target_is_known_by_its_profile_alone(
     row = untargeted.intents.get("int_1")
     assert row is not None
     assert (row.target, row.body, row.outcome, row.attempts) == (None, BODY, "no answer", 1)
-    with pytest.raises(IntentError, match="name its profile, 'default'"):
+    with pytest.raises(IntentError, match="name its profile, 'main'"):
         resume(untargeted, new_client(), row)
-    with pytest.raises(IntentError, match="belongs to profile 'default'"):
+    with pytest.raises(IntentError, match="belongs to profile 'main'"):
         resume(untargeted, new_client(), row, profile="shop-b")
     assert service.arrived == []
-    made = resume(untargeted, new_client(), row, profile="default")
+    made = resume(untargeted, new_client(), row, profile="main")
     assert (made.intent.state, made.intent.target) == (IntentState.ANSWERED, ADDRESS)
     assert [(sent.key, sent.body) for sent in service.arrived] == [("k", BODY)]
 

@@ -181,7 +181,7 @@ def test_two_unanswered_intents_of_one_reference_are_left_to_a_person(
             idempotency_key=key,
             body=BODY,
             mode=Mode.TEST,
-            profile="default",
+            profile="main",
             reference="order-1",
             amount=5000,
             phone="255754000001",
@@ -189,7 +189,7 @@ def test_two_unanswered_intents_of_one_reference_are_left_to_a_person(
         )
         service.faults = [play.Fault.LOST_ANSWER]
         with pytest.raises(OutcomeUnknown):
-            resume(store, new_client(max_attempts=1), kept, profile="default")
+            resume(store, new_client(max_attempts=1), kept, profile="main")
         clock.pass_by(timedelta(seconds=1))
     store.record(service.event("col_1"))
     assert resolve_waiting(store, now=clock.now()) == 0
@@ -280,7 +280,7 @@ def test_an_intent_of_the_other_mode_is_not_sent(
         idempotency_key="k",
         body=BODY,
         mode=Mode.LIVE,
-        profile="default",
+        profile="main",
         reference="order-1",
         amount=5000,
         phone="255754000001",
