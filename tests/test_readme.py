@@ -27,7 +27,17 @@ PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for path in [ROOT / "lib" / "CHANGELOG.md", *sorted((ROOT / "lib" / "docs").glob("*.md"))]
 }
-GROUPS = {"breaks", "keys", "endpoints", "clock", "faults", "store", "intents", "mapping"}
+GROUPS = {
+    "breaks",
+    "deliveries",
+    "keys",
+    "endpoints",
+    "clock",
+    "faults",
+    "store",
+    "intents",
+    "mapping",
+}
 
 
 def examples(page: str, kind: str = "python") -> list[str]:

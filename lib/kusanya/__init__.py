@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from kusanya.client import AsyncClient, Client
     from kusanya.store import Store
 
+    __version__: str
+
 __all__ = [
     "AsyncClient",
     "Client",
@@ -69,6 +71,8 @@ logging.getLogger("kusanya").addHandler(logging.NullHandler())
 if not TYPE_CHECKING:  # a type checker would take every name for one of ours
 
     def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            return import_module("importlib.metadata").version("kusanya")
         if name in _HOMES:
             return getattr(import_module(_HOMES[name]), name)
         if name in __all__:

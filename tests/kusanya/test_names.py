@@ -7,6 +7,7 @@ import ast
 import inspect
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import assert_type
 
@@ -78,6 +79,10 @@ def test_every_list_of_names_holds_names_that_there_are() -> None:
                     case ast.Name(ctx=ast.Store()):
                         known.add(node.id)
             assert not set(promised) - known, file
+
+
+def test_the_version_is_the_one_that_is_installed() -> None:
+    assert kusanya.__version__ == version("kusanya")
 
 
 def test_a_name_that_there_is_not_is_an_attribute_error() -> None:

@@ -16,7 +16,18 @@ import typer
 
 from kusanya.errors import KusanyaError
 from kusanya.privacy import quiet_logs
-from kusanya_console.cli import create, deploy, handover, health, receive, watch
+from kusanya_console.cli import (
+    create,
+    deliveries,
+    deploy,
+    doctor,
+    handover,
+    health,
+    init,
+    receive,
+    tail,
+    watch,
+)
 from kusanya_console.cli.console import command as console
 from kusanya_console.cli.extras import version_line, with_its_packages
 from kusanya_console.cli.finance import breaks, gap, journals, mapping, notebooks, reconcile
@@ -38,6 +49,8 @@ app = typer.Typer(
 )
 for room in (
     demo,
+    init,
+    doctor,
     console,
     talk,
     lookup,
@@ -45,6 +58,8 @@ for room in (
     watch,
     health,
     handover,
+    tail,
+    deliveries,
     receive,
     service,
     dashboard,

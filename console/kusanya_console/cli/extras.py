@@ -97,6 +97,6 @@ def answer_bare(arguments: Sequence[str]) -> int:
 
 def version_line() -> str:
     """Return the name and the version of what is installed."""
-    from importlib.metadata import version
+    import kusanya
 
-    return f"kusanya {version('kusanya')}"
+    return f"kusanya {kusanya.__version__}"

@@ -15,6 +15,8 @@ from kusanya.profiles import Profile, load
 from kusanya.text import safe
 from kusanya_console.output import USAGE, Refused
 
+_LENGTH: Final = re.compile(r"([1-9][0-9]{0,4}) ?(min|h|d)")
+_UNITS: Final = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 _TIME_ALONE: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?")
 ProfileName = Annotated[
     str | None, typer.Option("--profile", help="Profile of config.toml; KUSANYA_PROFILE otherwise.")
@@ -100,8 +102,11 @@ def instant_of(option: str, text: str, *, now: datetime, day: datetime | None = 
 def since_of(option: str, text: str, *, now: datetime) -> datetime:
     """Return the past instant from which on somebody wants to know; raises Refused for no time.
 
-    A time alone is the last one there was: 18:00 is yesterday's in the morning.
+    A time alone is the last one there was: 18:00 is yesterday's in the morning. A length of time,
+    30min, 2h or 7d, is so long ago.
     """
+    if length := _LENGTH.fullmatch(text.strip()):
+        return now - int(length[1]) * _UNITS[length[2]]
     if _TIME_ALONE.fullmatch(text.strip()):
         present = now.astimezone(EAT)
         hour, minute = map(int, text.strip().split(":")[:2])

@@ -37,7 +37,7 @@ from kusanya.store.queries.restores import Restores
 from kusanya.store.queries.rollups import Rollups
 from kusanya.store.records import Arrival, DeliveryCommit, Verdict
 from kusanya.store.tables.engine import engines, only_store_errors
-from kusanya.store.tables.sessions import are_masked
+from kusanya.store.tables.sessions import are_masked, is_behind_a_pooler
 from kusanya.store.writer.journal import BatchSettings, Journal
 from kusanya.store.writer.rejected import RejectedLimits
 
@@ -166,6 +166,17 @@ class Store(StorePart):
             return disk_usage(path.parent).free
         except OSError as error:
             raise StoreUnavailable(f"cannot read the room on the disk: {error.strerror}") from error
+
+    @property
+    def is_behind_a_pooler(self) -> bool:
+        """Return whether a pooler such as PgBouncer stands between us and the database.
+
+        Raises StoreUnavailable where the store cannot be read.
+        """
+        if self._engines.path is not None:
+            return False
+        with self._reading("look for a pooler") as connection:
+            return is_behind_a_pooler(connection.connection.driver_connection)
 
     @property
     def queue_depth(self) -> int:

@@ -33,6 +33,7 @@ AWAY = (
 CLOCK = f"http://u:{PASSWORD}@127.0.0.1:1/dashboard/clock"
 TAKEN: dict[str, tuple[str, ...]] = {
     "--store": OF_STORES,
+    "--endpoint": (f"http://u:{PASSWORD}@127.0.0.1:1/", f"https://{PASSWORD}@127.0.0.1:1/"),
     "--clock": (CLOCK,),
     "--scratch": (*OF_STORES, *AWAY),
     "--to": (*OF_STORES, *AWAY),
@@ -48,6 +49,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "find": ("x",),
     "show": ("col_1",),
     "verify": ("--body", "FILE", "--header", "t=1,v1=a"),
+    "tail": ("--no-follow",),
+    "deliveries resend": ("evt_1",),
     "collect": ("5000", "0754123456", "order-1"),
     "handover": ("--since", "00:00"),
     "receive": ("--port", "0", "--secret", "whsec_aaaa"),
