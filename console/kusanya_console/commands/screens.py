@@ -100,7 +100,8 @@ SCREENS: Final = (
         parts=frozenset({Part.TABLE, Part.PAYMENT}),
     ),
     ScreenEntry(
-        name=SERVICE, key="6", label="Service", module="service.screen", screen="ServiceScreen",
+        name=SERVICE, key="6", label="Service",
+        module="sandbox.screen.screen", screen="ServiceScreen",
         sentence="See the embedded service from its own side, and change it.",
         action="service",
     ),
