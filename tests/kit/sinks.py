@@ -3,12 +3,12 @@
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email import message_from_bytes
 from email.message import Message
 from email.policy import default
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from socketserver import StreamRequestHandler, TCPServer
+from socketserver import StreamRequestHandler, TCPServer, ThreadingTCPServer
 from typing import Any
 
 
@@ -103,3 +103,26 @@ def _served(server: TCPServer) -> Iterator[None]:
     finally:
         server.shutdown()
         thread.join()
+
+
+@contextmanager
+def answering_endlessly(begin: bytes, piece: bytes) -> Iterator[str]:
+    """Yield an address that answers `begin` and then `piece` for ever; one byte alone drips."""
+    stop = threading.Event()
+
+    class Endless(StreamRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError):
+                self.wfile.write(begin)
+                while not stop.wait(0 if len(piece) > 1 else 0.01):
+                    self.wfile.write(piece)
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Endless) as server:
+        serving = threading.Thread(target=server.serve_forever, args=(0.02,))
+        serving.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/"
+        finally:
+            stop.set()
+            server.shutdown()
+            serving.join()

@@ -6,7 +6,6 @@ somebody advances it, so it is asked for again at every use that is older than `
 """
 
 import contextlib
-import http.client
 import threading
 import time
 from datetime import datetime
@@ -20,6 +19,7 @@ from kusanya.errors import ConfigurationError
 from kusanya.privacy.secret_url import mask_url
 
 _TIMEOUT_S: Final = 5.0
+_LARGEST_BYTES: Final = 4096
 _PATH: Final = "/dashboard/clock"
 
 
@@ -77,19 +77,33 @@ def parse_clock(text: str, *, max_age_s: float = 0.0) -> Clock:
 
 
 def _read(url: str) -> _ClockState:
-    parts = urlsplit(url)
+    import httpcore  # late: most programs follow no service's clock
+
+    from kusanya.platform.deadline import CallDeadline, DeadlineBackend
+
+    deadline = CallDeadline()
+    deadline.start(_TIMEOUT_S)
+    body = b""
     try:
-        connection = http.client.HTTPConnection(
-            parts.hostname or "", parts.port or 80, timeout=_TIMEOUT_S
+        parts = urlsplit(url)
+        asked = httpcore.URL(
+            scheme="http", host=parts.hostname or "", port=parts.port or 80, target=parts.path
         )
-        try:
-            connection.request("GET", parts.path)
-            answer = connection.getresponse()
-            body = answer.read()
-        finally:
-            connection.close()
+        with (
+            httpcore.ConnectionPool(network_backend=DeadlineBackend(deadline)) as pool,
+            pool.stream("GET", asked, headers={"Host": parts.netloc.rpartition("@")[2]}) as answer,
+        ):
+            for chunk in answer.iter_stream():
+                body += chunk
+                if len(body) > _LARGEST_BYTES:
+                    break
         return msgspec.json.decode(body, type=_ClockState)
-    except (OSError, ValueError, http.client.HTTPException) as error:
+    except (
+        ValueError,
+        httpcore.NetworkError,
+        httpcore.ProtocolError,
+        httpcore.TimeoutException,
+    ) as error:
         raise ConfigurationError(
             f"no service clock at {mask_url(url)}: is the embedded service running there?"
         ) from error

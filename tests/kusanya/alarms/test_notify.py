@@ -1,15 +1,12 @@
 """Sending a message to people: what arrives, what a failure says, and what is never shown."""
 
-import contextlib
 import logging
-import socketserver
 import sys
-import threading
 from base64 import b64encode
 from collections.abc import Iterator
 
 import pytest
-from tests.kit.sinks import HttpSink, MailSink, http_sink, mail_sink
+from tests.kit.sinks import HttpSink, MailSink, answering_endlessly, http_sink, mail_sink
 
 from kusanya.alarms import notify
 from kusanya.errors import ConfigurationError, NotificationError
@@ -49,21 +46,6 @@ def test_any_other_answer_than_a_2xx_is_a_failure(http: HttpSink, answer: int) -
     assert failure.target == f"http://127.0.0.1:{http.server_address[1]}/…"
 
 
-class Endless(socketserver.StreamRequestHandler):
-    """Answers without an end: a status that drips, headers that drip, or a body that never ends."""
-
-    begin = b""
-    piece = b""
-
-    def handle(self) -> None:
-        """Write until the other side has gone."""
-        stop: threading.Event = self.server.stop  # type: ignore[attr-defined]
-        with contextlib.suppress(OSError):
-            self.wfile.write(self.begin)
-            while not stop.wait(0 if len(self.piece) > 1 else 0.01):
-                self.wfile.write(self.piece)
-
-
 @pytest.mark.parametrize(
     ("begin", "piece", "reason"),
     [
@@ -76,19 +58,10 @@ class Endless(socketserver.StreamRequestHandler):
 def test_an_answer_without_an_end_neither_holds_the_sender_nor_fills_its_memory(
     begin: bytes, piece: bytes, reason: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notify, "_TIMEOUT_S", 0.4)
-    handler = type("Answer", (Endless,), {"begin": begin, "piece": piece})
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
-        server.stop = threading.Event()  # type: ignore[attr-defined]
-        serving = threading.Thread(target=server.serve_forever, args=(0.02,))
-        serving.start()
-        try:
-            url = f"http://127.0.0.1:{server.server_address[1]}/"
-            failures = notify.send([url], "title", "body")
-        finally:
-            server.stop.set()  # type: ignore[attr-defined]
-            server.shutdown()
-            serving.join()
+    if len(piece) == 1:  # what drips is waited for to the end; a busy machine may need longer
+        monkeypatch.setattr(notify, "_TIMEOUT_S", 0.4)
+    with answering_endlessly(begin, piece) as url:
+        failures = notify.send([url], "title", "body")
     assert [failure.reason for failure in failures] == ([] if reason is None else [reason])
 
 

@@ -110,3 +110,9 @@ def test_a_store_is_moved_into_the_server_itself(
     ):
         move_store(path, address, clock=clock)
     Store.open(path, clock=clock, create=False).close()
+
+
+def test_a_store_knows_whether_it_is_behind_a_pooler(address: str, postgres_url: str) -> None:
+    for url, behind in ((address, True), (postgres_url, False)):
+        with Store.open(url) as store:
+            assert store.is_behind_a_pooler is behind

@@ -5,6 +5,7 @@ names a dashboard and its token.
 """
 
 import http
+import time
 from typing import Any, Final, Self
 
 import httpx
@@ -16,6 +17,8 @@ from kusanya_console.sandbox.dashboard.errors import DashboardError
 
 __all__ = ["DashboardClient", "DashboardError"]
 _TIMEOUT_S: Final = 10.0
+_LARGEST_BYTES: Final = 16 * 1024 * 1024
+"""Of an answer: its log of faults, the longest there is, has some two."""
 
 
 class DashboardClient:
@@ -70,14 +73,15 @@ class DashboardClient:
         timeout: float | None = _TIMEOUT_S,
     ) -> Any:
         try:
-            answer = self._http.request(
+            with self._http.stream(
                 method,
                 path.lstrip("/"),
                 params=params,
                 content=None if body is None else msgspec.json.encode(body),
                 headers={} if body is None else {"Content-Type": "application/json"},
                 timeout=timeout,
-            )
+            ) as answer:
+                content = _read(answer)
         except httpx.HTTPError as error:
             raise DashboardError(
                 f"the dashboard does not answer ({type(error).__name__}): is the service running?"
@@ -88,13 +92,23 @@ class DashboardClient:
                 status=answer.status_code,
             )
         if answer.is_error:
-            raise DashboardError(_complaint(answer), status=answer.status_code)
-        return msgspec.json.decode(answer.content) if answer.content else None
+            raise DashboardError(_complaint(answer, content), status=answer.status_code)
+        return msgspec.json.decode(content) if content else None
 
 
-def _complaint(answer: httpx.Response) -> str:
+def _read(answer: httpx.Response) -> bytes:
+    """Return the body of an answer that is neither endless nor dripping."""
+    until, body = time.monotonic() + _TIMEOUT_S, bytearray()
+    for chunk in answer.iter_bytes():
+        body += chunk
+        if len(body) > _LARGEST_BYTES or time.monotonic() > until:
+            raise DashboardError("the dashboard's answer does not end: is this its address?")
+    return bytes(body)
+
+
+def _complaint(answer: httpx.Response, content: bytes) -> str:
     try:
-        message = msgspec.json.decode(answer.content)["error"]["message"]
+        message = msgspec.json.decode(content)["error"]["message"]
     except (msgspec.DecodeError, KeyError, TypeError):
         message = "no reason given"
     return f"the dashboard refused with {answer.status_code}: {safe(str(message), 300)}"
