@@ -138,6 +138,18 @@ def place_rows(frame: pd.DataFrame) -> dict[tuple[str, str, str], tuple[int, int
     }
 
 
+def check_bridge_order(frame: pd.DataFrame, rules: Iterable[str], *ends: str) -> None:
+    """Hold a bridge to its order: by account, from one total over the rules to the other."""
+    total, other = ends
+    after = ("unexplained", "opening balance", "closing balance", "not in the balances")
+    fees_ = ("operator fees", "service fees", "fee difference")
+    places = [total, *rules, other, *after, *fees_]
+    keys = [
+        (first(row.channel), row.currency, places.index(row.line)) for row in columns.records(frame)
+    ]
+    assert keys == sorted(keys)
+
+
 def first(value: Any) -> tuple[bool, Any]:
     """Return a key of sorting that puts what is missing first."""
     return (False, 0) if pd.isna(value) else (True, value)

@@ -18,6 +18,7 @@ from tests.kusanya_books.plain_legs import (
     Row,
     bridge,
     bridge_rows,
+    check_bridge_order,
     check_brief,
     check_order,
     copies,
@@ -49,7 +50,7 @@ Sums = dict[tuple[int, ...], set[tuple[date, date]]]
 PAYOUTS: dict[str, Sequence[Any]] = {
     "receipt": ["PO-1", "PO-2", "po/3", "P", None, None],
     "reference": [None, None, "RF-9", "R"],
-    "amount": [100, 100, 200, 300, 500, 2**53 + 1],
+    "amount": [1, 100, 100, 200, 300, 500, 2**53 + 1],
     "channel": ["MPESA_TZ", "MPESA_TZ", "TIGO_TZ", None],
     "currency": ["T", "T", "T", "K"],
     "status": ["completed"] * 11 + ["failed"],
@@ -60,7 +61,7 @@ BATCHES: dict[str, Sequence[Any]] = {
     "batch_id": ["BA-1", "BA-1", "BA-2", "B", None],
     "channel": ["AIRTEL_TZ", "AIRTEL_TZ", "TIGO_TZ", None],
     "currency": ["T", "T", "T", "K"],
-    "net": [100, 100, 200, 300, -100],
+    "net": [1, 100, 100, 200, 300, -100],
     "day": [*range(11), None],
 }
 FORMS: dict[str, Sequence[Any]] = {
@@ -115,8 +116,11 @@ def world(chance: Random, name: str, start: datetime) -> tuple[list[Row], list[R
     ]
     late = {id(s): (s["day"] or JUDGED) - day_of(start) for s in settled}
     asked = [
-        (p["receipt"] or p["reference"], -p["amount"], p["at"], p["currency"]) for p in paid
-    ] + [(s["batch_id"], s["net"], start + late[id(s)], s["currency"]) for s in settled]
+        (p["receipt"] or p["reference"], -p["amount"], p["at"], p["currency"], p["channel"])
+        for p in paid
+    ] + [
+        (s["batch_id"], s["net"], start + late[id(s)], s["currency"], s["channel"]) for s in settled
+    ]
     came: list[Row] = []
     bends = drawn(chance, FORMS, 4)
     if mood == "calm":
@@ -126,22 +130,25 @@ def world(chance: Random, name: str, start: datetime) -> tuple[list[Row], list[R
         ]
     elif mood == "summed" and asked:
         # All of a currency are credited at once.
-        whole = [one for one in asked if one[3] == asked[0][3]]
+        parts = chance.choice([(3,), (3, 4)])
+        whole = [one for one in asked if all(one[part] == asked[0][part] for part in parts)]
         day = max(one[2] for one in whole)
-        total = (None, sum(one[1] for one in whole), day, asked[0][3])
+        total = (None, sum(one[1] for one in whole), day, asked[0][3], None)
         bends = [{**CREDITED, "late": chance.choice([0, 0, 0, 1]), "of": total}, *bends[3:]]
     for bend in bends:
-        chosen = chance.choice(asked) if asked else ("none", 100, start, own("T"))
+        chosen = chance.choice(asked) if asked else ("none", 100, start, own("T"), None)
         chosen = bend.get("of", chosen)
         near = [one for one in asked if one[3] == chosen[3] and one is not chosen]
         more = chance.choice([*near, chosen]) if bend["form"] == "together" else chosen
         amount = chosen[1] + bend["apart"]
+        sum_, half = chosen[1], chosen[1] // 2
+        backs = [(-sum_,), (-sum_, sum_), (-sum_, -half, half, sum_), (-half, -sum_, sum_)]
         amounts = {
             "one": [amount],
             "parts": [chosen[1] // 2, amount - chosen[1] // 2],
             "together": [amount + more[1]],
             "again": [amount, chosen[1]],
-            "back": [amount, -chosen[1], *chance.choice([(), (chosen[1],)])],
+            "back": [amount, *chance.choice(backs)],
             "odd": [chance.choice([amount, -amount, 0])],
             "early": [77],
         }[bend["form"]]
@@ -170,7 +177,10 @@ def world(chance: Random, name: str, start: datetime) -> tuple[list[Row], list[R
                     "at": since + timedelta(days=days),
                 }
             )
-            came += [dict(came[-1])] if is_copied else []
+            if is_copied:
+                # Said again, now and then once it happened.
+                came.append(dict(came[-1]))
+                came[-2]["status"] = chance.choice([came[-1]["status"], "pending"])
     return paid, settled, came
 
 
@@ -569,6 +579,7 @@ def test_every_line_and_payout_gets_the_verdict_of_the_rules_and_the_bridge_clos
         assert sorted(seen, key=repr) == sorted(rows, key=repr)
         codes |= {row[4] for row in rows}
         assert sorted(bridge_rows(found.bridge), key=repr) == sorted(bridged, key=repr)
+        check_bridge_order(found.bridge, breaks.BANK, "bank total", "payouts total")
         then = [("group_key", first), ("age_days", oldest), ("payout", first)]
         check_order(found.rows, breaks.BANK, *then, ("input", last), ("line_no", last))
         check_brief(found.rows, match(everything=False).rows)
