@@ -55,8 +55,9 @@ EXTRAS: dict[str, Sequence[Any]] = {
     "batch_id": ["A", "B", None],
 }
 CHANGES = [
-    *("as it is", "as it is", "late", "next", "gone", "twice", "again", "halves"),
+    *("as it is", "as it is", "late", "next", "gone", "gone", "gone", "twice", "again", "halves"),
     *("+1", "-1", "+9", "-9", "fee", "fee, net", "two days"),
+    *("twice, other fee", "twice, other gross"),
 ]
 
 
@@ -121,6 +122,8 @@ def lines_of(rows: list[Row], extra: list[Row], change: list[str], *, item: bool
         bent = {
             "gone": [],
             "twice": [line, line],
+            "twice, other fee": [line, {**line, "fee": line["fee"] + 1}],
+            "twice, other gross": [line, {**line, "gross": line["gross"] + 1}],
             "again": [line, {**line, "batch_id": "B"}],
             "halves": [{**line, **halves}, {**line, **halves, "batch_id": "B"}],
         }

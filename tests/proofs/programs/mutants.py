@@ -157,7 +157,7 @@ ROOMS: Final[dict[str, Room]] = {
     "bridge": Room((), _MATCHING, queries=("ledger/bridge", "settlement/bridge")),
     "match": Room(
         ("kusanya_books.match.ledger",),
-        (_MATCHING[0], "kusanya_books/test_following_an_advice.py"),
+        (_MATCHING[0], "kusanya_books/test_ledger_tables_equal_a_plain_reference.py"),
         queries=_all("ledger", but=("ledger/bridge",)),
         rules=("LEDGER",),
     ),
@@ -184,14 +184,17 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books.request.earlier_period",
         ),
         (
-            "kusanya_books/test_months_roll_forward.py",
-            "kusanya_books/test_legs_roll_forward.py",
+            "kusanya_books/test_carried_items_of_statements.py",
             "kusanya_books/test_following_an_advice.py",
+            "kusanya_books/test_legs_roll_forward.py",
         ),
     ),
     "postings": Room(
         ("kusanya_books.judge.postings", "kusanya_books.pack.journal_entries"),
-        ("kusanya_books/test_journal_entries.py",),
+        (
+            "kusanya_books/test_what_is_posted_of_statements.py",
+            "kusanya_books/test_journal_entries.py",
+        ),
     ),
     "readers": Room(
         (
@@ -210,8 +213,9 @@ ROOMS: Final[dict[str, Room]] = {
     "verdict": Room(
         ("kusanya_books.judge.findings", "kusanya_books.judge.accounting"),
         (
-            "kusanya_books/test_where_every_line_went.py",
             "kusanya_books/test_one_verdict.py",
+            "kusanya_books/test_the_verdict_is_a_proof.py",
+            "kusanya_books/test_where_every_line_went.py",
         ),
         queries=("inputs/read",),
     ),
