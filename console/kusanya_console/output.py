@@ -10,6 +10,7 @@ import typer
 
 from kusanya.errors import KusanyaError
 from kusanya.privacy import redact
+from kusanya.say import Said
 from kusanya.text import safe
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ def _visible(character: str) -> str:
 
 
 def _encode(value: Any) -> Any:
+    if isinstance(value, Said):
+        return value.english
     raise TypeError(f"no JSON form for {type(value).__name__}")
 
 

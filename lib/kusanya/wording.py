@@ -6,7 +6,6 @@ that is true for any of them.
 """
 
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -14,13 +13,8 @@ import msgspec
 from kusanya.domain.business_day import EAT
 from kusanya.domain.failure_codes import FAILURE_CODES
 from kusanya.domain.status import CODED, CONTRADICTION, OPEN, PAID, Status, Words
-
-
-class Language(StrEnum):
-    """The languages in which support speaks."""
-
-    ENGLISH = "en"
-    SWAHILI = "sw"
+from kusanya.say import Language, Said
+from kusanya.text import safe
 
 
 class Wording(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +44,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
         return self.english if language is Language.ENGLISH else self.swahili
 
 
+_NAMED: Final = frozenset(Status)
 CREATED_LATE: Final = "created_late"
 UNKNOWN_OUTCOME: Final = "unknown_outcome"
 OTHER: Final = "other"
@@ -120,6 +115,11 @@ def advise(
         support_step=words.support_step,
         may_prompt=words.may_prompt,
     )
+
+
+def status_word(status: str) -> str:
+    """Return a status as a text of ours; one that the specification does not name as it came."""
+    return Said(status) if status in _NAMED else safe(status, 40)
 
 
 def _topic(status: str, failure_code: str | None, *, late: bool) -> str:

@@ -28,10 +28,10 @@ from textual._styles_cache import StylesCache
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
+from kusanya.say import Language
 from kusanya.store import Store
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode
-from kusanya.wording import Language
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.ui import language
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from kusanya.wording import Language
+from kusanya.say import Language
 
 SIZES: Final = [(80, 24), (120, 36), (160, 50)]
 MEDIUM: Final = SIZES[1]

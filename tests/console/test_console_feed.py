@@ -9,10 +9,10 @@ import pytest
 from msgspec import structs
 
 from kusanya.clock import ManualClock
+from kusanya.say import Language
 from kusanya.store import Store
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode
-from kusanya.wording import Language
 from kusanya_console.feed import CollectionCounts, FeedReader, Tally
 from kusanya_console.lists.figures import collection_figures
 from kusanya_console.ui import language

@@ -11,30 +11,8 @@ from tests.console.looking import AtRest, OpenConsole, shown
 from kusanya.domain.status import Status
 from kusanya.errors import ConfigurationError
 from kusanya.profiles import interface_language
-from kusanya.wording import Language
+from kusanya.say import Language
 from kusanya_console.ui import language, vocabulary
-
-SILENT = (
-    "◐ silent: is the receiver running? Polling learned 3 final states and no event came; "
-    "last arrival Wed 14:02. If it runs, the endpoint is disabled or unreachable: look in "
-    "the dashboard, then run kusanya catch-up. asha looks after it."
-)
-KIMYA = (
-    "◐ kimya: je, mpokeaji anafanya kazi? Kwa kuuliza tulijua hali 3 za mwisho na hakuna tukio "
-    "lililokuja; ya mwisho ilifika J5 14:02. Kama anafanya kazi, kituo kimezimwa au hakifikiki: "
-    "angalia dashibodi, kisha endesha kusanya catch-up. asha anashughulikia."
-)
-CONTRADICTING = (
-    "contradiction: 1 payment has facts that cannot all be true (fee changed, two finals)."
-)
-MGONGANO = (
-    "mgongano: malipo 1 yana taarifa ambazo zote haziwezi kuwa kweli (ada ilibadilika, hali mbili "
-    "za mwisho)."
-)
-STUCK = (
-    "yamekwama: maombi 7 ya M-Pesa yanasubiri zaidi ya 2 min kwenye simu moja: ni mteja, si "
-    "hitilafu ya mtandao."
-)
 
 
 @pytest.fixture
@@ -42,29 +20,6 @@ def swahili() -> Iterator[None]:
     language.use(Language.SWAHILI)
     yield
     language.use(Language.ENGLISH)
-
-
-@pytest.mark.usefixtures("swahili")
-@pytest.mark.parametrize(
-    ("english", "said"),
-    [
-        (SILENT, KIMYA),
-        (
-            "stuck: 7 prompts of M-Pesa wait over 2 min on one phone: a customer, no outage.",
-            STUCK,
-        ),
-        (CONTRADICTING, MGONGANO),
-        ("noted on {name}, by today", "imeandikwa kwenye {name}, na today"),
-        ("≠ The fee is negative: -3.", "≠ Ada iko chini ya sifuri: -3."),
-        ("nobody wrote this sentence. Nor this.", "nobody wrote this sentence. Nor this."),
-    ],
-)
-def test_a_filled_sentence_is_recognised_by_its_form_and_keeps_what_came_from_outside(
-    english: str, said: str
-) -> None:
-    assert language.translate_filled(english) == said
-    language.use(Language.ENGLISH)
-    assert language.translate_filled(english) == english
 
 
 @pytest.mark.usefixtures("swahili")

@@ -10,9 +10,9 @@ from tests.console.looking import AtRest, OpenConsole, shown
 from kusanya.clock import ManualClock
 from kusanya.domain.business_day import EAT
 from kusanya.lookup import LookupResult, Match, MatchKind
+from kusanya.say import Language, joined
 from kusanya.store.records import CollectionRow
 from kusanya.wire import Mode
-from kusanya.wording import Language
 from kusanya_console.lookup.matches import LookupRecord
 from kusanya_console.lookup.screen import LookupScreen
 from kusanya_console.lookup.words import hint
@@ -51,7 +51,7 @@ def two(seed: Any, clock: ManualClock) -> tuple[CollectionRow, ...]:
 
 def said(rows: tuple[CollectionRow, ...]) -> str:
     matches = tuple(Match(row, MatchKind.AMOUNT) for row in rows)
-    found = LookupResult(text="5000", matches=matches, looked_at="5,000, today")
+    found = LookupResult(text="5000", matches=matches, looked_at=joined(", ", ("5,000", "today")))
     return "".join(text for text, _ in hint(found, Mode.TEST))
 
 

@@ -9,8 +9,8 @@ from tests.console.looking import AtRest, OpenConsole, shown
 from kusanya.clock import ManualClock
 from kusanya.domain.business_day import day_start
 from kusanya.lookup import LookupResult, find
+from kusanya.say import Language, Said, joined
 from kusanya.wire import Mode
-from kusanya.wording import Language
 from kusanya_console.cli.lookup import words as lookup_words
 from kusanya_console.lists.underlining import phone_end
 from kusanya_console.lookup.matches import needles_of
@@ -94,7 +94,9 @@ def test_the_command_line_names_what_was_tried(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(language, "_chosen", Language.SWAHILI)
     assert "namba 2 za simu" in lookup_words.nothing_line(Mode.LIVE, two)
     short = LookupResult(
-        text="8320", looked_at="8,320, today", phone_end_in="today, among the newest 20,000"
+        text="8320",
+        looked_at=joined(", ", ("8,320", "today")),
+        phone_end_in=Said("today, among the newest {count}").of(count=20_000),
     )
     words = " ".join(text for line in nothing(short, Mode.LIVE, 200) for text, _ in line)
     assert "mwisho wa namba ya simu leo, kati ya 20,000 mpya zaidi" in words

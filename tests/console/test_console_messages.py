@@ -10,9 +10,9 @@ from tests.kit.messages import CHANNELS, message
 from textual import events
 
 from kusanya.clock import ManualClock
+from kusanya.say import Language
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya.wording import Language
 from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.collections.screen import PaymentScreen

@@ -8,10 +8,10 @@ from tests.console.looking import AtRest, OpenConsole, lines, press, shown
 
 from kusanya.clock import ManualClock
 from kusanya.filters import Filter, parse
+from kusanya.say import Language
 from kusanya.store import Store
 from kusanya.store.records import MissingEventRow, SortOrder, Verdict
 from kusanya.wire import Mode
-from kusanya.wording import Language
 from kusanya_console.actions.context import AppContext
 from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.deliveries.list import DELIVERY_LIST

@@ -14,9 +14,9 @@ from textual.events import Paste
 from textual.pilot import Pilot
 
 from kusanya.clock import ManualClock
+from kusanya.say import Language
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya.wording import Language
 from kusanya_console.actions.store_actions import StoreActions
 
 README = Path(__file__).parents[2] / "console" / "README.md"

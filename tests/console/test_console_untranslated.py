@@ -18,11 +18,12 @@ from tests.console.looking import lines, press
 from tests.console.test_console_catalogue import LIBRARY, texts
 from textual.pilot import Pilot
 
+from kusanya import say
 from kusanya.client import Client
 from kusanya.clock import ManualClock
+from kusanya.say import Language
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya.wording import Language
 from kusanya_console.actions.queries import ServiceQueries
 from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
@@ -34,7 +35,7 @@ from kusanya_console.ui import language
 
 _WORD = re.compile(r"\b[a-z]{4,}\b(?!…)")
 """A whole word; one that is cut is met where there is room."""
-TO_CUSTOMERS = ("wording.py", "failure_codes.py", "channels.py")
+TO_CUSTOMERS = ("wording.py", "domain/status.py", "domain/failure_codes.py", "domain/channels.py")
 """Sentences that are said in both languages, whatever the console's is, and names of networks."""
 OUTSIDE = {
     # the service's words, as they came: statuses, types, headers, names of endpoints
@@ -94,7 +95,7 @@ def swahili() -> Iterator[None]:
 
 @cache
 def words_in_swahili() -> frozenset[str]:
-    said = [*language.swahili().values(), *language.NAMES.values()]
+    said = [*say.swahili().values(), *language.NAMES.values()]
     for name in TO_CUSTOMERS:
         said += texts(LIBRARY / name)
     return frozenset(_WORD.findall(" ".join(said).casefold()))

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from kusanya.domain.business_day import EAT
-from kusanya.wording import Language
+from kusanya.say import Language
 
 ISSUERS: Final = ("M-Pesa", "Mixx by Yas", "Airtel Money", "HaloPesa", "Selcom Pesa", "CRDB", "NMB")
 CHANNELS: Final = {

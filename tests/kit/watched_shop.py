@@ -14,6 +14,7 @@ from kusanya.alarms.notices.watcher import ROUND_EVERY_S, AlarmWatcher
 from kusanya.clock import ManualClock
 from kusanya.errors import NotificationError
 from kusanya.privacy import mask_text
+from kusanya.say import Language
 from kusanya.store import Store
 from kusanya.store.records import Arrival, Verdict
 from kusanya.wire import Mode
@@ -65,7 +66,11 @@ class WatchedShop:
         self._number = 0
 
     def watcher(
-        self, by: str = "one:1:a", *targets: NoticeTarget, store: Any = None
+        self,
+        by: str = "one:1:a",
+        *targets: NoticeTarget,
+        store: Any = None,
+        language: Language = Language.ENGLISH,
     ) -> AlarmWatcher:
         """Return a watcher that sends to the inbox, or to other targets."""
         return AlarmWatcher(
@@ -74,6 +79,7 @@ class WatchedShop:
             targets or (NoticeTarget("inbox", self.inbox.send),),
             by=by,
             clock=self.clock,
+            language=language,
             on_reading=lambda _inputs, alarms: assert_no_phone(alarms),
         )
 

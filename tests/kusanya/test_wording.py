@@ -6,7 +6,8 @@ import pytest
 
 from kusanya import wording
 from kusanya.domain.failure_codes import FAILURE_CODES
-from kusanya.wording import Language, advise, clock_english, clock_swahili, is_late, money
+from kusanya.say import Language
+from kusanya.wording import advise, clock_english, clock_swahili, is_late, money
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

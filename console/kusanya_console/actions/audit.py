@@ -6,9 +6,10 @@ from typing import Final
 from kusanya.domain.roles import Role
 from kusanya.errors import KusanyaError, StoreError
 from kusanya.privacy import redact
+from kusanya.say import Said
 from kusanya.store import Store
 from kusanya.text import safe
-from kusanya_console.actions.results import ActionOutcome, ActionResult
+from kusanya_console.actions.results import ActionOutcome, ActionResult, off
 
 _NEEDED: Final = {
     "note": Role.DECIDE,
@@ -37,7 +38,7 @@ class Auditor:
     def disabled_reason(self, command_id: str) -> str:
         """Return why the role does not allow a command, or nothing."""
         needed = self._lacks(_ACTS.get(command_id, ""))
-        return f"off: {needed}" if needed else ""
+        return off(needed) if needed else ""
 
     def refuse_unfit(self, act: str, subject: str) -> None:
         """Raise KusanyaError, audited, where the role does not allow an act of another's audit."""
@@ -52,7 +53,9 @@ class Auditor:
         needed = _NEEDED.get(act, Role.ACT)
         if self._role.includes(needed):
             return ""
-        return f"your role here is {self._role.value}, and this needs {needed.value}"
+        return Said("your role here is {role}, and this needs {needed}").of(
+            role=self._role.value, needed=needed.value
+        )
 
     def run(
         self, act: str, subject: str, detail: str, action: Callable[[], ActionResult]
@@ -66,13 +69,19 @@ class Auditor:
             try:
                 self._record(act, subject, detail, outcome)
             except StoreError as lost:
-                raise KusanyaError(f"{error}; nor was its audit row kept: {lost}") from error
+                raise KusanyaError(
+                    Said("{our_said}; nor was its audit row kept: {our_why}").of(
+                        our_said=str(error), our_why=lost
+                    )
+                ) from error
             raise
         try:
             self._record(act, subject, detail, "done" if result.is_good else "nothing to do")
         except StoreError as lost:
             # It has happened: the result says so before it says what is missing.
-            said = f"{result.sentence}; but its audit row was not kept: {lost}"
+            said = Said("{our_said}; but its audit row was not kept: {our_why}").of(
+                our_said=result.sentence, our_why=lost
+            )
             return ActionResult(said, ActionOutcome.NOT_AUDITED)
         return result
 

@@ -11,6 +11,7 @@ import msgspec
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.clock import Clock
 from kusanya.lookup import LookupResult
+from kusanya.say import Said
 from kusanya.store import Store
 from kusanya.store.records import Note
 from kusanya.wire import Mode
@@ -22,6 +23,7 @@ from kusanya_console.actions.results import (
     ActionOutcome,
     ActionResult,
     RevealedPhone,
+    off,
 )
 from kusanya_console.actions.saved_views import SavedView
 from kusanya_console.commands import COMMANDS, Command, CommandKind, keys_shown
@@ -125,7 +127,11 @@ class AppContext(msgspec.Struct, kw_only=True):
             return NO_KEY
         if self.home not in {None, self.mode}:
             word, _ = vocabulary.mode_words(self.home or self.mode)
-            return f"off: the profile's key is of {word}; start the console with the other key"
+            return off(
+                Said("the profile's key is of {mode}; start the console with the other key").of(
+                    mode=word
+                )
+            )
         return ""
 
     @property
@@ -178,7 +184,11 @@ class AppContext(msgspec.Struct, kw_only=True):
     def mask(self, *, now: bool = False) -> None:
         """Mask a revealed phone once its time is over, or at once."""
         if self.revealed is not None and (now or self.monotonic() >= self.masked_at):
-            self.show(ActionResult(f"the phone of {self.revealed.name} is masked again"))
+            self.show(
+                ActionResult(
+                    Said("the phone of {name} is masked again").of(name=self.revealed.name)
+                )
+            )
 
     def views_of(self, name: str) -> dict[str, str]:
         """Return the saved filters of a list, by their names."""

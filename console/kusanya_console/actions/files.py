@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kusanya.errors import KusanyaError
+from kusanya.say import Said
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -31,8 +32,12 @@ def save_card(wanted: Path, text: str) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise KusanyaError(f"cannot write {target}: {error.strerror}") from error
+            raise KusanyaError(
+                Said("cannot write {path}: {why}").of(path=target, why=error.strerror)
+            ) from error
         with open(handle, "w", encoding="utf-8") as file:  # noqa: PTH123 - a handle
             file.write(text)
         return target
-    raise KusanyaError(f"{wanted.parent} holds too many cards of this name already")
+    raise KusanyaError(
+        Said("{folder} holds too many cards of this name already").of(folder=wanted.parent)
+    )

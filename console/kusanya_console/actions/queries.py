@@ -11,10 +11,12 @@ from kusanya.client.observations import event_observation, poll_observation
 from kusanya.clock import Clock
 from kusanya.errors import NotSent
 from kusanya.intents import resolve_by_reference
+from kusanya.say import Said, joined
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.watch.catch_up import catch_up
 from kusanya.wire import Collection
+from kusanya.wording import status_word
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.ui.format import format_text
 
@@ -37,8 +39,9 @@ class ServiceQueries:
         now = self._clock.now()
         self._store.record(poll_observation(found, at=now, observed_in=self._client.mode))
         resolved = resolve_by_reference(self._store, found, now=now)
-        more = "" if resolved is None else "; this resolves its intent"
-        return ActionResult(f"asked: {_named(found)}{more}")
+        asked = Said("asked: {our_named}").of(our_named=_named(found))
+        more = "" if resolved is None else "this resolves its intent"
+        return ActionResult(joined("; ", (asked, more)))
 
     def ask_event(self, event_id: str) -> ActionResult:
         """Ask for an event and keep the answer."""
@@ -47,30 +50,42 @@ class ServiceQueries:
             event_observation(found, at=self._clock.now(), observed_in=self._client.mode)
         )
         return ActionResult(
-            f"asked: {safe(found.id, 60)} is {safe(found.type, 60)}, {_named(found.data)}"
+            Said("asked: {event} is {type}, {our_named}").of(
+                event=safe(found.id, 60), type=safe(found.type, 60), our_named=_named(found.data)
+            )
         )
 
     def catch_up(self) -> ActionResult:
         """Ask for what is not final and for the events of a week that were not double-checked."""
         found = catch_up(self._store, self._client, limit=_AT_ONCE)
-        said = (
-            f"{found.asked:,} collections asked, {found.became_final:,} became final, "
-            f"{found.missing_events:,} without an event; {found.events_checked:,} events checked, "
-            f"{len(found.events_differing):,} differ; {found.resolved:,} intents resolved"
+        said = Said(
+            "{asked} collections asked, {final} became final, {missing} without an event; "
+            "{checked} events checked, {differ} differ; {resolved} intents resolved"
+        ).of(
+            asked=found.asked,
+            final=found.became_final,
+            missing=found.missing_events,
+            checked=found.events_checked,
+            differ=len(found.events_differing),
+            resolved=found.resolved,
         )
         if found.trouble is not None:
             why = safe(found.trouble, 200).rstrip(".")
             end = "; stopped early" if found.stopped is not None else ""
-            return ActionResult(
-                f"not caught up: {found.unanswered:,} questions had no answer, the last one for "
-                f"this: {why}{end}. Nothing is lost; press c again. So far {said}",
-                ActionOutcome.FAILED,
-            )
+            lost = Said(
+                "not caught up: {count} questions had no answer, the last one for this: "
+                "{why}{our_end}. Nothing is lost; press c again. So far {our_said}"
+            ).of(count=found.unanswered, why=why, our_end=end, our_said=said)
+            return ActionResult(lost, ActionOutcome.FAILED)
         if found.left:
-            return ActionResult(f"{found.left:,} are left to ask: press c again. So far {said}")
+            return ActionResult(
+                Said("{count} are left to ask: press c again. So far {our_said}").of(
+                    count=found.left, our_said=said
+                )
+            )
         differs = bool(found.events_differing)
         outcome = ActionOutcome.DIFFERS if differs else ActionOutcome.DONE
-        return ActionResult(f"caught up: {said}", outcome)
+        return ActionResult(Said("caught up: {our_said}").of(our_said=said), outcome)
 
 
 def _sendable(ask: Callable[[], Answer]) -> Answer:
@@ -82,6 +97,10 @@ def _sendable(ask: Callable[[], Answer]) -> Answer:
 
 
 def _named(found: Collection) -> str:
-    code = f" {safe(found.failure_code, 40)}" if found.failure_code else ""
-    reference = format_text(found.reference, 60)
-    return f"{reference} ({safe(found.id, 40)}) is {safe(found.status, 40)}{code}"
+    named = Said("{reference} ({id}) is {status}").of(
+        reference=format_text(found.reference, 60),
+        id=safe(found.id, 40),
+        status=status_word(found.status),
+    )
+    code = safe(found.failure_code or "", 40)
+    return Said("{our_named} {code}").of(our_named=named, code=code) if code else named

@@ -10,13 +10,29 @@ from typing import Final
 import msgspec
 
 from kusanya.privacy.secret import Secret
+from kusanya.say import Said
 
-NO_KEY: Final = "off: no API key in the profile; set KUSANYA_API_KEY and KUSANYA_BASE_URL"
-PAST: Final = "off: this console shows what was known then, and only looks"
-READ_ONLY: Final = "off: read-only; start with --allow-writes"
-NO_ROLE: Final = "off: read-only; you have no role here that may change anything, ask for one"
-NO_SERVICE: Final = (
-    "off: only the embedded service has this; set KUSANYA_DASHBOARD_URL and "
+_OFF: Final = "off: {our_why}"
+
+
+def off(why: str) -> Said:
+    """Return why a command does nothing here, as its reason is shown."""
+    return Said(_OFF).of(our_why=why)
+
+
+def why_off(reason: str) -> str:
+    """Return a reason alone: that of `off`, or the one that is given."""
+    if isinstance(reason, Said) and reason.key == _OFF:
+        return str(reason.values["our_why"])
+    return reason
+
+
+NO_KEY: Final = off("no API key in the profile; set KUSANYA_API_KEY and KUSANYA_BASE_URL")
+PAST: Final = off("this console shows what was known then, and only looks")
+READ_ONLY: Final = off("read-only; start with --allow-writes")
+NO_ROLE: Final = off("read-only; you have no role here that may change anything, ask for one")
+NO_SERVICE: Final = off(
+    "only the embedded service has this; set KUSANYA_DASHBOARD_URL and "
     "KUSANYA_DASHBOARD_TOKEN to what kusanya service prints"
 )
 

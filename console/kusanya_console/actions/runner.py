@@ -7,6 +7,7 @@ from typing import Final
 from textual.app import App
 
 from kusanya.errors import KusanyaError
+from kusanya.say import Said
 from kusanya.text import safe
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import (
@@ -17,7 +18,7 @@ from kusanya_console.actions.messages import (
 )
 from kusanya_console.actions.results import ActionOutcome, ActionResult, RevealedPhone
 from kusanya_console.ui.crash import failure_place
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 
 _CLIPPED: Final = 10_000
 
@@ -40,14 +41,14 @@ class ActionRunner(App[None]):
             return
         self._progress = message.progress
         self.context.stop = message.leave_rest
-        said = translate_filled(message.progress)
+        said = translate(message.progress)
         self._show(ActionResult(f"{said}…", ActionOutcome.UNDER_WAY))
 
         def run() -> None:
             try:
                 result = message.run()
             except KusanyaError as error:
-                why = translate_filled(safe(str(error), 400))
+                why = safe(translate(str(error)), 400)
                 result = _failed(translate("{progress} failed: {why}", progress=said, why=why))
             except Exception as error:  # noqa: BLE001 - shown on the screen; all else goes on
                 ended = (
@@ -76,11 +77,15 @@ class ActionRunner(App[None]):
 
     def refuse_while_progress(self) -> None:
         """Say what is under way: one thing at a time."""
-        self._show(_failed(f"wait: {self._progress} is under way"))
+        self._show(
+            _failed(Said("wait: {our_progress} is under way").of(our_progress=self._progress))
+        )
 
     def _hand_over(self, file: Path) -> None:
         # The visitor's browser asks for it; the folder it lies in goes when this process ends.
-        self._show(ActionResult(f"{safe(file.name, 100)} was offered to your browser"))
+        self._show(
+            ActionResult(Said("{file} was offered to your browser").of(file=safe(file.name, 100)))
+        )
         self.deliver_binary(file.open("rb"), save_filename=file.name)
 
     def _show(self, result: ActionResult | RevealedPhone) -> None:
@@ -94,10 +99,14 @@ class ActionRunner(App[None]):
         if message.secret:
             self._clipboard = ""  # the terminal has it; this process need not keep it
             # The line below says what became of the act, which the dialog is still part of.
-            sent = f"{message.label} sent to the terminal's clipboard"
-            self.notify(translate_filled(sent), markup=False, timeout=3)
+            sent = Said("{our_label} sent to the terminal's clipboard").of(our_label=message.label)
+            self.notify(translate(sent), markup=False, timeout=3)
         elif not message.quiet:
-            self._show(ActionResult(f"{message.label} sent to the terminal's clipboard"))
+            self._show(
+                ActionResult(
+                    Said("{our_label} sent to the terminal's clipboard").of(our_label=message.label)
+                )
+            )
 
     def show_notice(self, sentence: str) -> None:
         """Show what a person must know of a child process, until it is dismissed."""

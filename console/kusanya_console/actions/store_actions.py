@@ -15,16 +15,20 @@ from kusanya.domain.roles import Role
 from kusanya.errors import IntentError, IntentReason, KusanyaError
 from kusanya.intents import Candidate, decide, examine, replay_left, resume
 from kusanya.lookup import MessageMatch
+from kusanya.say import Said, joined
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, IntentRow, IntentState, MissingEventRow, Note
 from kusanya.text import safe
 from kusanya.wire import Mode
+from kusanya.wording import status_word
 from kusanya_console.actions.audit import Auditor
 from kusanya_console.actions.results import (
     NO_KEY,
     ActionOutcome,
     ActionResult,
     RevealedPhone,
+    off,
+    why_off,
 )
 from kusanya_console.actions.saved_views import delete_view, save_view
 from kusanya_console.sandbox.dashboard.client import DashboardClient, DashboardError
@@ -33,8 +37,8 @@ from kusanya_console.sandbox.dashboard.records import SentDelivery, parse_answer
 from kusanya_console.ui.format import format_duration, format_text
 
 _OPEN: Final = frozenset({IntentState.PREPARED, IntentState.SENT, IntentState.UNKNOWN})
-NO_RESEND: Final = (
-    "off: the service has no resend for merchants; it tries again by itself, see the attempts"
+NO_RESEND: Final = off(
+    "the service has no resend for merchants; it tries again by itself, see the attempts"
 )
 
 
@@ -73,18 +77,27 @@ class StoreActions:
     def replay_disabled_reason(self, intent: IntentRow) -> str:
         """Return why an intent may not be replayed now, or nothing; reads no store."""
         if intent.state not in _OPEN:
-            return f"off: this intent is {intent.state.value} already"
+            return off(Said("this intent is {our_state} already").of(our_state=intent.state.value))
         if self._client is None:
             return NO_KEY
         if intent.profile not in {self._profile, DEFAULT_PROFILE}:
             # Another profile is another account: its service never saw this key and would charge.
-            return f"off: made under profile {safe(intent.profile, 40)}; start the console with it"
+            return off(
+                Said("made under profile {profile}; start the console with it").of(
+                    profile=safe(intent.profile, 40)
+                )
+            )
         if self._client.mode not in {None, intent.mode}:
-            return f"off: this intent is of {intent.mode.value} mode, the profile's key is not"
+            return off(
+                Said("this intent is of {mode} mode, the profile's key is not").of(
+                    mode=intent.mode.value
+                )
+            )
         if not replay_left(intent, now=self._clock.now()):
-            return (
-                f"off: the window of {REPLAY_HOURS} h is over and the service may charge again; "
-                "decide it"
+            return off(
+                Said(
+                    "the window of {hours} h is over and the service may charge again; decide it"
+                ).of(hours=REPLAY_HOURS)
             )
         return ""
 
@@ -95,10 +108,14 @@ class StoreActions:
     def decision_disabled_reason(self, intent: IntentRow) -> str:
         """Return why a person may not decide an intent now, or nothing; reads no store."""
         if intent.state not in _OPEN:
-            return f"off: this intent is {intent.state.value} already"
+            return off(Said("this intent is {our_state} already").of(our_state=intent.state.value))
         left = replay_left(intent, now=self._clock.now())
         return (
-            f"off: its window is open for {format_duration(left)} more; R replays it"
+            off(
+                Said("its window is open for {left} more; R replays it").of(
+                    left=format_duration(left)
+                )
+            )
             if left
             else ""
         )
@@ -112,7 +129,9 @@ class StoreActions:
         def write() -> ActionResult:
             self._store.notes.add(row.id, note, author=self._actor, mode=row.mode)
             return ActionResult(
-                f"noted on {format_text(row.reference, 60)}, by {safe(self._actor, 60)}"
+                Said("noted on {reference}, by {who}").of(
+                    reference=format_text(row.reference, 60), who=safe(self._actor, 60)
+                )
             )
 
         return self._audit.run("note", row.id, note.outline, write)
@@ -128,8 +147,16 @@ class StoreActions:
             source = f"message of {message.confirmation.issuer}"
             # The store audits it in the same transaction.
             self._store.receipts.record(row.id, mode, receipt, source=source, actor=self._actor)
-            kept.append(f"{safe(receipt, 40)} with {format_text(row.reference, 60)}")
-        return ActionResult(f"kept receipt {', '.join(kept)}; Lookup finds it from now on")
+            kept.append(
+                Said("{receipt} with {name}").of(
+                    receipt=safe(receipt, 40), name=format_text(row.reference, 60)
+                )
+            )
+        return ActionResult(
+            Said("kept receipt {our_list}; Lookup finds it from now on").of(
+                our_list=joined(", ", kept)
+            )
+        )
 
     def examine(self, intent: IntentRow, collection_id: str) -> Candidate:
         """Compare the collection that a person names with the intent, at the service if it can be.
@@ -160,7 +187,11 @@ class StoreActions:
             return self._audit.run("decide intent", intent.id, why, partial(_refuse, error))
         became = safe(made.collection_id or "nothing was created", 60)
         return ActionResult(
-            f"decided {format_text(intent.reference, 60)}: {became}, by {safe(self._actor, 60)}"
+            Said("decided {reference}: {our_became}, by {who}").of(
+                reference=format_text(intent.reference, 60),
+                our_became=became,
+                who=safe(self._actor, 60),
+            )
         )
 
     def save_view(self, of: str, name: str, text: str) -> ActionResult:
@@ -171,13 +202,15 @@ class StoreActions:
         except ValueError as error:
             raise KusanyaError(str(error)) from error
         said = format_text(view.text, 200)
-        return ActionResult(f"saved as @{view.name}: {said}; it is in the palette too")
+        return ActionResult(
+            Said("saved as @{name}: {text}; it is in the palette too").of(name=view.name, text=said)
+        )
 
     def delete_view(self, of: str, name: str) -> ActionResult:
         """Delete a saved filter; the store audits it."""
         self._audit.refuse_unfit("delete view", f"{of}:@{name}")
         delete_view(self._store, of=of, name=name)
-        return ActionResult(f"deleted the view @{name}")
+        return ActionResult(Said("deleted the view @{name}").of(name=name))
 
     def acknowledge(self, alarm: str, note: Note, *, name: str, before: str = "") -> ActionResult:
         """Record that a person looks after an alarm; it stays on the screen, named with them.
@@ -188,8 +221,10 @@ class StoreActions:
         self._audit.refuse_unfit("acknowledge", alarm)
         taken = f"{note.words} (taken over from {before})" if before else note.words
         held = self._store.acknowledgements.record(alarm, actor=self._actor, reason=taken)
-        after = f" in place of {safe(before, 60)}" if before else ""
-        said = f"acknowledged{after}, by {safe(held.actor, 60)}: {safe(name, 120)}"
+        after = Said(" in place of {who}").of(who=safe(before, 60)) if before else ""
+        said = Said("acknowledged{our_after}, by {who}: {our_what}").of(
+            our_after=after, who=safe(held.actor, 60), our_what=name
+        )
         return ActionResult(said, ActionOutcome.ACKNOWLEDGED)
 
     def reveal_phone(self, collection_id: str, mode: Mode, *, name: str) -> RevealedPhone:
@@ -219,7 +254,7 @@ class StoreActions:
             why = self.replay_disabled_reason(now)
             if why or self._client is None:
                 raise IntentError(
-                    f"{why.removeprefix('off: ')}: nothing was sent",
+                    Said("{our_why}: nothing was sent").of(our_why=why_off(why)),
                     reason=IntentReason.CHANGED,
                     intent_id=intent.id,
                 )
@@ -227,8 +262,11 @@ class StoreActions:
             named = None if now.profile == DEFAULT_PROFILE != self._profile else self._profile
             made = resume(self._store, self._client, now, profile=named).collection
             return ActionResult(
-                f"replayed {format_text(intent.reference, 60)}, same key and bytes: "
-                f"{safe(made.id, 40)} is {safe(made.status, 40)}"
+                Said("replayed {reference}, same key and bytes: {id} is {status}").of(
+                    reference=format_text(intent.reference, 60),
+                    id=safe(made.id, 40),
+                    status=status_word(made.status),
+                )
             )
 
         detail = f"{intent.reference}, {intent.amount:,}, {intent.mode.value} mode"
@@ -254,9 +292,15 @@ class StoreActions:
             ]
             named = safe(done[0].event_id if done else subject, 60)
             if not done:
-                none = f"nothing was resent for {named}: the sender has no delivery of it"
+                none = Said("nothing was resent for {what}: the sender has no delivery of it").of(
+                    what=named
+                )
                 return ActionResult(none, ActionOutcome.NOTHING_TO_DO)
-            return ActionResult(f"resent {named}: {', '.join(_last(one) for one in done)}")
+            return ActionResult(
+                Said("resent {what}: {our_list}").of(
+                    what=named, our_list=joined(", ", map(_last, done))
+                )
+            )
 
         return self._audit.run("resend", subject, f"{row.mode.value} mode", send)
 
@@ -266,7 +310,9 @@ def _last(delivery: SentDelivery) -> str:
         return "no attempt was made"
     latest = delivery.attempts[-1]
     answer = latest.status_code or latest.error or "not yet"
-    return f"attempt {latest.number} answered {safe(str(answer), 40)}"
+    return Said("attempt {number} answered {code}").of(
+        number=latest.number, code=safe(str(answer), 40)
+    )
 
 
 def _refuse(error: KusanyaError) -> NoReturn:

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 from kusanya.errors import KusanyaError
 from kusanya.text import safe
 from kusanya_console.actions.results import ActionOutcome, ActionResult
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 
 T = TypeVar("T")
 _NAMED: Final = 3
@@ -38,14 +38,14 @@ def run_together(
         try:
             result = act(target)
         except KusanyaError as error:
-            failed.append(f"{name(target)}: {translate_filled(safe(str(error), 160))}")
+            failed.append(f"{name(target)}: {safe(translate(str(error)), 160)}")
             continue
         if result.is_good or result.outcome is ActionOutcome.DIFFERS:
             good += 1
         elif result.outcome is ActionOutcome.NOTHING_TO_DO:
             idle += 1
         else:
-            failed.append(f"{name(target)}: {translate_filled(result.sentence)}")
+            failed.append(f"{name(target)}: {translate(result.sentence)}")
     count, all_ = f"{good:,}", f"{len(targets):,}"
     said = translate("{done} {count} of {all}", done=translate(done), count=count, all=all_)
     outcome = ActionOutcome.FAILED if failed or not good else ActionOutcome.DONE

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from kusanya.errors import StoreError
+from kusanya.say import Said
 from kusanya_console.actions.messages import EndpointsLoaded, FeedAdvanced, FeedFailed
 from kusanya_console.actions.runner import ActionRunner
 from kusanya_console.feed import FeedReader
@@ -116,7 +117,9 @@ class FeedRunner(ActionRunner):
                 # The Service screen says why; the last answer stays, nothing newer is known.
                 self.post_message(EndpointsLoaded(None))
             except Exception as error:  # noqa: BLE001 - shown on the screen; all else goes on
-                why = f"could not read the sender's endpoints: {failure_place(error)}"
+                why = Said("could not read the sender's endpoints: {place}").of(
+                    place=failure_place(error)
+                )
                 self.call_from_thread(self.show_notice, why)
                 self.post_message(EndpointsLoaded(None))
             else:
@@ -141,8 +144,10 @@ class FeedRunner(ActionRunner):
         """Say that the store is lost, keep what is shown, try again later and later."""
         if not isinstance(message.error, StoreError) and not self._failures:
             self.show_notice(
-                f"could not read what is new in the store: {failure_place(message.error)}. What "
-                "is shown is the last that was read; it is tried again, and all else goes on"
+                Said(
+                    "could not read what is new in the store: {place}. What is shown is the last "
+                    "that was read; it is tried again, and all else goes on"
+                ).of(place=failure_place(message.error))
             )
         wait = _BACKOFF_S[min(self._failures, len(_BACKOFF_S) - 1)] * (0.75 + self._jitter() / 2)
         self._reading = False

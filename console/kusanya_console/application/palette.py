@@ -14,7 +14,7 @@ from kusanya_console.commands import Command, commands_of
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lookup.words import echoed
 from kusanya_console.ui.format import format_instant, format_text
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 
 _FIRST: Final = 100.0
 """Above the score of any command: nobody pastes a number to find a key."""
@@ -44,7 +44,7 @@ class CommandProvider(Provider):
             yield Hit(_FIRST, Content(title), self._lookup(asked), text=title, help=help_)
         matcher = self.matcher(query)
         for command in self._commands():
-            said = f"{self._title(command)} {translate_filled(command.sentence)} {command.label}"
+            said = f"{self._title(command)} {translate(command.sentence)} {command.label}"
             score = matcher.match(said)
             if score > 0:
                 yield Hit(

@@ -5,8 +5,8 @@ from pathlib import Path
 from textual.binding import Keymap
 
 from kusanya.errors import ConfigurationError
+from kusanya.say import Language, Said
 from kusanya.text import safe
-from kusanya.wording import Language
 from kusanya_console.actions.results import ActionOutcome, ActionResult
 from kusanya_console.application.feed_runner import FeedRunner
 from kusanya_console.commands import wrong_keys
@@ -70,7 +70,11 @@ class Preferences(FeedRunner):
         named |= {theme: theme for theme in self.available_themes}
         if name not in named:
             known = ", ".join(theme.name.removeprefix("kusanya-") for theme in THEMES)
-            raise ConfigurationError(f"theme of config.toml: {name!r} is none of {known}")
+            raise ConfigurationError(
+                Said("theme of config.toml: {name} is none of {known}").of(
+                    name=f"{name!r}", known=known
+                )
+            )
         self.theme = named[name]
 
     def use_arrangements(self, path: Path) -> None:
@@ -96,6 +100,6 @@ class Preferences(FeedRunner):
         """Put a person's keys in place of the commands' own; raises ConfigurationError."""
         wrong = wrong_keys(keymap)
         if wrong:
-            raise ConfigurationError(f"[keys] of config.toml: {wrong}")
+            raise ConfigurationError(Said("[keys] of config.toml: {our_why}").of(our_why=wrong))
         self.context.keys = dict(keymap)
         super().set_keymap(keymap)

@@ -40,14 +40,17 @@ def subject_name(act: Act, mode: Mode) -> str:
     """
     if act.subject is None:
         raw = act.row.subject
-        return "—" if raw is None else describe_alarm_id(raw, here=mode) or format_text(raw, 60)
+        alarm = None if raw is None else describe_alarm_id(raw, here=mode)
+        if alarm is not None:
+            return translate(alarm)
+        return "—" if raw is None else format_text(raw, 60)
     name = format_text(act.subject.reference, 60)
     return name if act.subject.mode is mode else f"{name} ({act.subject.mode.value})"
 
 
 def outcome(act: Act) -> Run:
     """Return how an act ended."""
-    return cell(act.row.outcome, PLAIN if act.row.is_done else FAILED, limit=200)
+    return cell(translate(act.row.outcome), PLAIN if act.row.is_done else FAILED, limit=200)
 
 
 def _columns(mode: Mode) -> tuple[Column[Act], ...]:
@@ -67,7 +70,7 @@ def _columns(mode: Mode) -> tuple[Column[Act], ...]:
 
 def act_name(row: AuditRow) -> str:
     """Return what somebody did, in words."""
-    return format_text(row.act.replace("_", " "), 40)
+    return format_text(translate(row.act.replace("_", " ")), 40)
 
 
 def _pages(context: AppContext, query: Filter, _order: SortOrder) -> ListPages[Act]:

@@ -1,5 +1,6 @@
 """The Audit screen: who did what, when, and to which collection."""
 
+from kusanya.say import Said
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import CopyRequested, TimelineRequested, copy_reference
@@ -67,7 +68,9 @@ class AuditScreen(ListScreen[Act]):
             self.say("this act was done to no payment: there is no story of it")
         elif act.subject.mode is not self.context.mode:
             word, _ = mode_words(act.subject.mode)
-            self.say(f"it is a payment of {word}; the palette goes to the other mode")
+            self.say(
+                Said("it is a payment of {mode}; the palette goes to the other mode").of(mode=word)
+            )
         else:
             self.post_message(TimelineRequested(act.subject.id))
 

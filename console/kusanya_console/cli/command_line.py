@@ -146,7 +146,7 @@ def _run() -> int:
         complain("stopped")
         return _INTERRUPTED
     except Exception as error:
-        from kusanya_console.ui.language import translate_filled
+        from kusanya_console.ui.language import translate
 
         if type(error).__name__ == "NoArgsIsHelpError":
             # A group without a command: its help is what was asked for, not a mistake.
@@ -156,7 +156,7 @@ def _run() -> int:
             raise
         code, message = _judge(error)
         if message:
-            complain(translate_filled(message))
+            complain(translate(message))
         return code
     if result == _INTERRUPTED:
         # The command line swallows Ctrl-C and returns its code.

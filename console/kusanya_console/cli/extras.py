@@ -26,8 +26,8 @@ _TABLES: Final = (
     "xlsxwriter",
 )
 NEEDS: Final = {
-    "console": Extra("console", ("polib", "textual")),
-    "talk": Extra("console", ("polib", "textual")),
+    "console": Extra("console", ("textual",)),
+    "talk": Extra("console", ("textual",)),
     "demo": Extra("demo", ("aiohttp", "textual", "prometheus_client", "starlette", *_SERVER)),
     "receive": Extra("receiver", ("prometheus_client", *_SERVER)),
     "service": Extra("testing", ("starlette", *_SERVER)),

@@ -15,7 +15,7 @@ from kusanya_console.cli.options import (
     speak,
 )
 from kusanya_console.output import say, say_json
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,5 +74,4 @@ def said_lines(found: "Handover", mode: "Mode") -> "Iterator[str]":
             yield ""
             yield translate(TITLES[line.part])
             last = line.part
-        said = line.text if line.is_quoted else translate_filled(line.text)
-        yield f"  {said}"
+        yield f"  {translate(line.text)}"

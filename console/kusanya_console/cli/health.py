@@ -16,7 +16,7 @@ from kusanya_console.cli.options import (
     speak,
 )
 from kusanya_console.output import FAILED, USAGE, Refused, say, say_json, stop
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 
 if TYPE_CHECKING:
     from kusanya.store.records import Acknowledgement
@@ -75,7 +75,7 @@ def health(
     elif not found:
         say(translate("{mode} mode: no alarm stands", mode=chosen.mode.value))
     for one in () if as_json else found:
-        say(f"{translate(one.severity.value)}: {translate_filled(one.text)}")
+        say(f"{translate(one.severity.value)}: {translate(one.text)}")
         by = held.of(*one.names)
         say(f"  {one.runbook}{'' if by is None else f'; {held_by(by, now=present)}'}")
     if found:

@@ -12,6 +12,7 @@ from kusanya.domain.business_day import EAT
 from kusanya.errors import ConfigurationError
 from kusanya.privacy.secret_url import SecretUrl
 from kusanya.profiles import Profile, load
+from kusanya.say import Said
 from kusanya.text import safe
 from kusanya_console.output import USAGE, Refused
 
@@ -63,7 +64,7 @@ def speak(*, as_json: bool = False) -> None:
     Programs read English: what is said beside a JSON document stays the same in every language.
     """
     from kusanya.profiles import interface_language
-    from kusanya.wording import Language
+    from kusanya.say import Language
     from kusanya_console.ui import language
 
     try:
@@ -91,11 +92,13 @@ def instant_of(option: str, text: str, *, now: datetime, day: datetime | None = 
     try:
         instant = read_instant(text, now=now if named or day is None else day)
     except ValueError as error:
-        from kusanya_console.ui.language import translate_filled
+        from kusanya_console.ui.language import translate
 
-        raise Refused(f"{option}: {translate_filled(str(error))}", code=USAGE) from None
+        raise Refused(f"{option}: {translate(str(error))}", code=USAGE) from None
     if instant > now:
-        raise Refused(f"{option}: {text} is yet to come", code=USAGE)
+        raise Refused(
+            Said("{option}: {text} is yet to come").of(option=option, text=text), code=USAGE
+        )
     return instant
 
 

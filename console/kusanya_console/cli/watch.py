@@ -115,13 +115,14 @@ def watch(
     With --notify or --exec, people are told of alarms: once for each cause, whichever of several
     watchers runs, and again when it has recovered. KUSANYA_NOTIFY holds addresses too, separated by
     blanks, or the file that KUSANYA_NOTIFY_FILE names: an address is a secret, and options are seen
-    by every user of the machine. At SIGHUP an API key from a file is read again.
+    by every user of the machine. People read them in the language of
+    KUSANYA_LANG, programs in English. At SIGHUP an API key from a file is read again.
     """
     import threading
 
     from kusanya.alarms.notices.targets import targets
     from kusanya.errors import ConfigurationError, KusanyaError
-    from kusanya.profiles import find_secret
+    from kusanya.profiles import find_secret, interface_language
     from kusanya.watch.poller import new_name
     from kusanya_console.cli.create import client_of
     from kusanya_console.sandbox.service_clock import parse_clock
@@ -130,7 +131,7 @@ def watch(
     try:
         urls = [*(notify or ()), *find_secret("NOTIFY").text.split()]
         given = targets(urls, exec_ or ())
-        time = parse_clock(clock)
+        time, language = parse_clock(clock), interface_language()
     except ConfigurationError as error:
         raise Refused(str(error), code=USAGE) from error
     asked_to_stop, hung_up = threading.Event(), threading.Event()
@@ -150,7 +151,8 @@ def watch(
             gauges = StoreGauges(opened, chosen.mode, clock=time)
             pages = serving_pages(opened, gauges, host=metrics_host, port=metrics_port)
             say(f"metrics on {stack.enter_context(pages)}")
-        watcher = AlarmThread(opened, chosen.mode, given, by=new_name(), clock=time)
+        name = new_name()
+        watcher = AlarmThread(opened, chosen.mode, given, by=name, clock=time, language=language)
         watcher.start()
         try:
             while not asked_to_stop.is_set():

@@ -19,10 +19,11 @@ from kusanya.lookup import (
     new_request,
 )
 from kusanya.privacy import mask_phone
+from kusanya.say import Language
 from kusanya.state.anomalies import Anomaly
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.text import safe
-from kusanya.wording import Advice, Language, Wording
+from kusanya.wording import Advice, Wording
 from kusanya_console.collections.evidence import Evidence
 from kusanya_console.ui import language, vocabulary
 from kusanya_console.ui.format import (
@@ -43,7 +44,7 @@ from kusanya_console.ui.format import (
     stamp,
     wrapped,
 )
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
@@ -85,7 +86,7 @@ def odd_lines(odd: Sequence[Anomaly | ReceiptClaim], width: int) -> list[Line]:
     lines: list[Line] = []
     for one in odd:
         glyph, role = ("≠", FAILED) if one.urgent else ("!", WARN)
-        lines += wrapped(f"{glyph} {safe(translate_filled(one.sentence), 400)}", width, role=role)
+        lines += wrapped(f"{glyph} {safe(translate(one.sentence), 400)}", width, role=role)
     return lines
 
 
@@ -226,7 +227,7 @@ def sentences(found: Advice, width: int) -> list[Line]:
     return [
         *lines,
         *wrapped(
-            f"{translate('Next')}: {translate_filled(found.support_step)}",
+            f"{translate('Next')}: {translate(found.support_step)}",
             width,
             indent=4,
             role=MUTED,
@@ -262,12 +263,12 @@ def _entry_word(entry: TimelineEntry) -> tuple[Run, Run]:
         said = translate("still {status}", status=name) if is_same else name
         return (f"{glyph} ", role), (said, role)
     glyph, role = _GLYPHS[entry.kind]
-    return (f"{glyph} ", role), (format_text(translate_filled(entry.word), 60), role)
+    return (f"{glyph} ", role), (format_text(translate(entry.word), 60), role)
 
 
 def _detail(entry: TimelineEntry, limit: int) -> str:
     # A note is a person's; a receipt comes from a file, and our words stand around it.
-    said = entry.detail if entry.kind is EventKind.NOTE else translate_filled(entry.detail)
+    said = entry.detail if entry.kind is EventKind.NOTE else translate(entry.detail)
     return format_text(said, limit)
 
 

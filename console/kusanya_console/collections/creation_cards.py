@@ -19,7 +19,7 @@ from kusanya_console.ui.format import (
     spread,
     wrapped,
 )
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run, first_sent_words
 
 _BLANK: Line = ()
@@ -66,7 +66,7 @@ def creation_story_lines(timeline: CreationTimeline, look: Look, width: int) -> 
     lines += [_BLANK, rule(translate("story, our clock, {zone}", zone=zone), width)]
     lines += moment_lines(timeline.entries, look, width)
     if timeline.outcome is not None:
-        said = format_text(translate_filled(timeline.outcome), 300)
+        said = format_text(translate(timeline.outcome), 300)
         lines += wrapped(said, width, label="outcome")
     return lines + around_lines(timeline.around, look, width)
 

@@ -19,7 +19,7 @@ from kusanya_console.collections.cards import (
 from kusanya_console.collections.evidence import Evidence
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, Look, cell, format_instant, rule, spread, wrapped
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG, WARN, Run
 
 PARTS = ("card", "say", "odd", "JSON")
@@ -97,7 +97,7 @@ def card_head(what: str, look: Look, mode: Mode, *, author: str, store: str) -> 
     word, _ = vocabulary.mode_words(mode)
     zone, at = look.zone.tzname(None), format_instant(look.now, look)
     return [
-        ((f"{translate_filled(what)}, {word}", STRONG),),
+        ((f"{translate(what)}, {word}", STRONG),),
         ((translate("made {at} {zone} by {who}", at=at, zone=zone, who=safe(author, 60)), PLAIN),),
         ((translate("from {store}; times are {zone}", store=safe(store, 400), zone=zone), PLAIN),),
         _BLANK,

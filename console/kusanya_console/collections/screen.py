@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from textual.worker import get_current_worker
 
 from kusanya.lookup import advice, creation_advice, load_creation_timeline, load_timeline
+from kusanya.say import Said
 from kusanya.store import Store
 from kusanya.store.records import Note
 from kusanya.wire import Mode
@@ -28,7 +29,7 @@ from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import ConfirmScreen, NoteScreen
 from kusanya_console.ui import language
 from kusanya_console.ui.format import Line, Look, plain
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import PLAIN, STRONG
 from kusanya_console.widgets.sheet import PartSheet
 
@@ -176,7 +177,9 @@ class PaymentScreen(ConsoleScreen):
             found = gather(store, collection_id, mode, look)
             if found is None:
                 return "", ""
-            return f"JSON by {found.said_by}, phone masked,", found.said
+            return Said("JSON by {our_source}, phone masked,").of(
+                our_source=found.said_by
+            ), found.said
 
         return read
 
@@ -240,7 +243,7 @@ class PaymentScreen(ConsoleScreen):
             sent = translate(
                 "{count} characters sent to the terminal's clipboard", count=f"{len(text):,}"
             )
-            return ActionResult(f"{translate_filled(what).rstrip(',')}: {sent}")
+            return ActionResult(f"{translate(what).rstrip(',')}: {sent}")
 
         self.post_message(ActionRequested("copying", copy))
 
@@ -262,7 +265,11 @@ class PaymentScreen(ConsoleScreen):
             both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
             self.post_message(CopyRequested("customer's sentence", both, quiet=True))
             chosen = said.in_language(language.chosen())
-            return ActionResult(f"sent to the terminal's clipboard, say: {spoken(chosen)}")
+            return ActionResult(
+                Said("sent to the terminal's clipboard, say: {sentence}").of(
+                    sentence=spoken(chosen)
+                )
+            )
 
         self.post_message(ActionRequested("copying", copy))
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from textual.binding import Binding, BindingType
 
+from kusanya.say import Said
 from kusanya_console.commands.command import Command
 from kusanya_console.commands.every import COMMANDS, commands_of
 
@@ -45,7 +46,9 @@ def wrong_keys(remapped: Mapping[str, str]) -> str:
     known = {command.id for command in COMMANDS}
     unknown = sorted(set(remapped) - known)
     if unknown:
-        return f"no command has the id {unknown[0]}; they are {', '.join(sorted(known))}"
+        return Said("no command has the id {name}; they are {known}").of(
+            name=unknown[0], known=", ".join(sorted(known))
+        )
     for screen in sorted({name for command in COMMANDS for name in command.screens}):
         taken: dict[str, str] = {}
         for command in commands_of(screen):
@@ -53,5 +56,7 @@ def wrong_keys(remapped: Mapping[str, str]) -> str:
             for key in command.keys if held is None else [one.strip() for one in held.split(",")]:
                 other = taken.setdefault(key, command.id)
                 if other != command.id:
-                    return f"the key {key} would be both {other} and {command.id} on {screen}"
+                    return Said("the key {key} would be both {one} and {other} on {screen}").of(
+                        key=key, one=other, other=command.id, screen=screen
+                    )
     return ""

@@ -3,6 +3,7 @@
 from typing import Final
 
 from kusanya.domain.assumptions import REPLAY_HOURS
+from kusanya.say import Said
 from kusanya_console.commands.command import Command, CommandKind
 from kusanya_console.commands.screens import (
     DELIVERIES,
@@ -81,7 +82,9 @@ COMMANDS: Final = (
     Command(
         id="act.replay", keys=("R",), shown="R", label="replay…", action="replay",
         kind=CommandKind.ACT, screens=frozenset({INTENTS}), bar=1,
-        sentence=f"Send the same key and bytes again, within {REPLAY_HOURS} h of the first time.",
+        sentence=Said(
+            "Send the same key and bytes again, within {hours} h of the first time."
+        ).of(hours=REPLAY_HOURS),
     ),
     Command(
         id="act.decide", keys=("D",), shown="D", label="decide…", action="decide",

@@ -11,6 +11,7 @@ from kusanya.health.delivery_plan import (
     is_extra_attempt,
 )
 from kusanya.health.endpoints import EndpointHealth, succeeded
+from kusanya.say import Said
 from kusanya.store.records import (
     DeliveryBody,
     DeliveryRow,
@@ -36,7 +37,7 @@ from kusanya_console.ui.format import (
     spread,
     wrapped,
 )
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
@@ -106,13 +107,13 @@ def attempts_part(
     ]
     if row.reason is not None:
         lines += [_BLANK, labelled("reason", cell(row.reason, FAILED, limit=60))]
-        lines += wrapped(translate_filled(vocabulary.reason(row.reason)), width, indent=12)
+        lines += wrapped(translate(vocabulary.reason(row.reason)), width, indent=12)
         if vocabulary.to_do(row.reason):
-            lines += wrapped(translate_filled(vocabulary.to_do(row.reason)), width, label="to do")
+            lines += wrapped(translate(vocabulary.to_do(row.reason)), width, label="to do")
     elif row.verdict in _MEANS:
         lines += [_BLANK, *wrapped(translate(_MEANS[row.verdict]), width)]
     if row.verdict is Verdict.REPEAT:
-        lines += [_BLANK, *wrapped(translate_filled(why_again(row, rows, look)), width)]
+        lines += [_BLANK, *wrapped(translate(why_again(row, rows, look)), width)]
     if vocabulary.is_late(row):
         lines += [_BLANK, *wrapped(translate(_LATE), width, role=WARN)]
     return lines
@@ -157,22 +158,21 @@ def why_again(row: DeliveryRow, rows: Sequence[DeliveryRow], look: Look) -> str:
     before = [one for one in rows if one.arrived_at < row.arrived_at]
     good = next((one for one in before if succeeded(one)), None)
     if good is not None:
-        return (
-            f"Answered {good.answer} at {format_instant(good.arrived_at, look)} already. Delivery "
-            "is at least once: known, answered again, no further effect."
-        )
+        return Said(
+            "Answered {answer} at {at} already. Delivery is at least once: known, answered again, "
+            "no further effect."
+        ).of(answer=good.answer, at=format_instant(good.arrived_at, look))
     if not before:
         return "The event is known from another endpoint: answered, no further effect."
     last = max(before, key=lambda one: one.arrived_at)
     why = (
-        f"took {last.took_us / 1_000_000:,.1f} s, over its 10 s"
+        Said("took {seconds} s, over its 10 s").of(seconds=f"{last.took_us / 1000000:,.1f}")
         if vocabulary.is_late(last)
-        else f"was {last.answer}"
+        else Said("was {code}").of(code=last.answer)
     )
-    return (
-        f"Sent again because our answer at {format_instant(last.arrived_at, look)} {why}. "
-        "The event is known: no further effect."
-    )
+    return Said(
+        "Sent again because our answer at {at} {our_why}. The event is known: no further effect."
+    ).of(at=format_instant(last.arrived_at, look), our_why=why)
 
 
 def _what(row: DeliveryRow, width: int) -> list[Line]:

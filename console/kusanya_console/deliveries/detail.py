@@ -9,7 +9,7 @@ from kusanya_console.deliveries.sender import sender_lines
 from kusanya_console.deliveries.tabs import DeliveryTab, body_lines, header_lines, signature_lines
 from kusanya_console.deliveries.timeline import slot_lines
 from kusanya_console.ui.format import Line, Look, wrapped
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, WARN
 
 
@@ -59,5 +59,5 @@ def _sender(
     if sender is None or sender.row_id != row.id:
         return [((translate("asking the sender"), MUTED),)]
     if sender.found is None:
-        return wrapped(translate_filled(sender.why), width, role=WARN)
+        return wrapped(translate(sender.why), width, role=WARN)
     return sender_lines(sender.found, mine.plan, look, width)

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from kusanya.say import joined
 from kusanya.store.records import MissingEventRow, MissingEventStatus
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
-from kusanya_console.actions.results import ActionOutcome, ActionResult
+from kusanya_console.actions.results import ActionOutcome, ActionResult, off
 from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.deliveries.list import arrival_type
 from kusanya_console.screens.confirm import ConfirmScreen
@@ -81,7 +82,7 @@ def resending(rows: Sequence[DeliveryRecord], context: AppContext) -> ResendPlan
     if no_resend and (ask is None or not once):
         return no_resend
     if not once:
-        return "off: it is not known which event that was, or the event has come meanwhile"
+        return off("it is not known which event that was, or the event has come meanwhile")
 
     def send(row: DeliveryRecord) -> ActionResult:
         result = ActionResult("the service has no resend", ActionOutcome.NOTHING_TO_DO)
@@ -91,7 +92,7 @@ def resending(rows: Sequence[DeliveryRecord], context: AppContext) -> ResendPlan
         if ask is None or not is_unknown or not isinstance(row, MissingEventRow):
             return result
         asked = ask(row.collection_id)
-        return ActionResult(f"{result.sentence}; {asked.sentence}", asked.outcome)
+        return ActionResult(joined("; ", (result.sentence, asked.sentence)), asked.outcome)
 
     return ResendPlan(
         rows=once, lines=len(rows), left_out=left_out, send=send, only_asks=bool(no_resend)

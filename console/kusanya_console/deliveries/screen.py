@@ -36,7 +36,7 @@ from kusanya_console.feed import Snapshot
 from kusanya_console.lists.figures import delivery_figures
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.ui.format import Line, format_due
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED
 from kusanya_console.widgets.sheet import Sheet
 
@@ -241,7 +241,7 @@ class DeliveriesScreen(ListScreen[DeliveryRecord]):
             if coming is not None:
                 due = format_due(coming, look)
                 after = f" · {translate('its next attempt: {time}', time=due)}"
-            self.say(f"{translate_filled(found)}{after}")
+            self.say(f"{translate(found)}{after}")
             return
 
         def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback

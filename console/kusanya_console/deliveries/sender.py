@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from kusanya.health.delivery_plan import DeliveryPlan, attempt_of
+from kusanya.say import Said
 from kusanya.store.records import DeliveryRow
 from kusanya_console.sandbox.dashboard.records import SentAttempt, SentDelivery
 from kusanya_console.ui.format import (
@@ -24,7 +25,7 @@ from kusanya_console.ui.format import (
     labelled,
     wrapped,
 )
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _APART: Final = timedelta(seconds=2)
@@ -93,15 +94,15 @@ def _differs(attempt: SentAttempt, row: DeliveryRow | None) -> str:
     if row is None:
         if attempt.status_code is None:
             return ""  # it reached nobody, and nobody saw it
-        return f"answered {attempt.status_code}, but not kept by this receiver"
+        return Said("answered {code}, but not kept by this receiver").of(code=attempt.status_code)
     if attempt.status_code is None:
-        return f"we answered {row.answer}; the sender received no answer"
+        return Said("we answered {code}; the sender received no answer").of(code=row.answer)
     if attempt.status_code != row.answer:
-        return f"we answered {row.answer}"
+        return Said("we answered {code}").of(code=row.answer)
     number = attempt_of(row)
     if attempt.manual or number == attempt.number:
         return ""
-    return f"inferred here as try {number or '?'}"
+    return Said("inferred here as try {number}").of(number=number or "?")
 
 
 def sender_lines(
@@ -137,7 +138,7 @@ def _delivery(
     for sent in each.attempts:
         lines.append(_attempt(sent, look))
         if sent.differs:
-            said = f"≠ {translate_filled(sent.differs)}"
+            said = f"≠ {translate(sent.differs)}"
             lines += wrapped(said, width, indent=3, role=WARN)
     if not each.attempts:
         lines.append(((translate("no attempt yet"), MUTED),))

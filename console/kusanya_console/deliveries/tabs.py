@@ -19,7 +19,7 @@ from kusanya.webhooks.forensics import DeliveryFinding
 from kusanya_console.deliveries.signed import signed_runs
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import Line, Look, cell, labelled, wrapped
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, FAILED, MUTED, PLAIN, WARN
 
 _LINES: Final = 200
@@ -149,7 +149,7 @@ def signature_lines(
     ]
     if row.reason is not None:
         lines.append(labelled("reason", cell(row.reason, FAILED if rejected else WARN, limit=60)))
-        lines += wrapped(translate_filled(vocabulary.reason(row.reason)), width, indent=12)
+        lines += wrapped(translate(vocabulary.reason(row.reason)), width, indent=12)
     if finding is None:
         said = (
             "What exactly is wrong can be said where the endpoint's secrets are known and the "
@@ -157,7 +157,7 @@ def signature_lines(
         )
         return [*lines, (), *wrapped(translate(said), width, role=MUTED)]
     lines.append(())
-    lines += wrapped(safe(translate_filled(finding.sentence), 400), width, label="finding")
+    lines += wrapped(safe(translate(finding.sentence), 400), width, label="finding")
     if finding.authentic and rejected:
         said = "With the secrets of now it verifies: they were others when it arrived."
         lines += wrapped(translate(said), width, indent=12, role=WARN)
@@ -171,6 +171,6 @@ def signature_lines(
     if vocabulary.to_do(row.reason):
         lines += (
             (),
-            *wrapped(translate_filled(vocabulary.to_do(row.reason)), width, label="to do"),
+            *wrapped(translate(vocabulary.to_do(row.reason)), width, label="to do"),
         )
     return lines

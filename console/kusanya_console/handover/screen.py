@@ -9,6 +9,7 @@ from textual.containers import VerticalScroll
 
 from kusanya.domain.business_day import format_instant
 from kusanya.handover import Handover, lines, load
+from kusanya.say import Said
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import ActionRequested, CopyRequested, ScreenRequested
 from kusanya_console.actions.results import ActionResult
@@ -18,7 +19,7 @@ from kusanya_console.feed import Snapshot
 from kusanya_console.handover.shifts import next_shift, shift_before
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.ui.format import Line, plain, rule, wrapped
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG
 from kusanya_console.widgets.sheet import Sheet
 
@@ -164,7 +165,7 @@ class HandoverScreen(ConsoleScreen):
 
         def copy() -> ActionResult:
             since, at = (format_instant(one, now=found.at) for one in (found.since, found.at))
-            title = f"hand-over since {since}, as of {at}"
+            title = Said("hand-over since {since}, as of {at}").of(since=since, at=at)
             head = card_head(title, look, mode, author=store.audit.actor, store=store.url_shown)
             text = plain([*head, *page_lines(found, _COPIED_CELLS)])
             self.post_message(CopyRequested("hand-over", text, quiet=True))
@@ -185,6 +186,6 @@ def page_lines(found: Handover, width: int) -> list[Line]:
         if line.part != last:
             page += [(), ((" ", MUTED), *rule(translate(_TITLES[line.part]), width - 1))]
             last = line.part
-        said = line.text if line.is_quoted else translate_filled(line.text)
+        said = translate(line.text)
         page += wrapped(said, width - 1, indent=1)
     return page

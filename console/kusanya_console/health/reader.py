@@ -14,6 +14,7 @@ from kusanya.filters import Filter, Term
 from kusanya.health.causes import Causes, Lookback, TimeToFinal
 from kusanya.health.endpoints import EndpointHealth
 from kusanya.health.report import Health
+from kusanya.say import Said
 from kusanya.store.records import Acknowledgement
 from kusanya.text import safe
 from kusanya_console.commands import DELIVERIES, INTENTS, LIVE
@@ -75,7 +76,7 @@ def endpoint_target(one: EndpointHealth, found: HealthReading) -> HealthTarget:
     """Return what leads to the arrivals of an endpoint."""
     return HealthTarget(
         key=f"endpoint:{one.endpoint}",
-        name=f"endpoint {safe(one.endpoint, 40)}",
+        name=Said("endpoint {name}").of(name=safe(one.endpoint, 40)),
         screen=DELIVERIES,
         narrowed=Filter((Term("endpoint", (one.endpoint,)),), unwell=one.failures > 0),
         alarm=found.alarm_id(f"failing:{one.endpoint}"),
@@ -86,7 +87,7 @@ def channel_target(channel: str, found: HealthReading) -> HealthTarget:
     """Return what leads to the open prompts of a channel."""
     return HealthTarget(
         key=f"open:{channel}",
-        name=f"open prompts of {vocabulary.channel(channel)}",
+        name=Said("open prompts of {channel}").of(channel=vocabulary.channel(channel)),
         screen=LIVE,
         narrowed=open_prompts(channel),
         alarm=found.alarm_id(f"stuck:{channel}"),

@@ -10,6 +10,7 @@ from itertools import groupby
 from kusanya.alarms.alarm import Alarm
 from kusanya.domain.limits import DISABLE_AFTER
 from kusanya.health.endpoints import EndpointHealth, format_failures
+from kusanya.say import Said, joined
 from kusanya.text import safe
 from kusanya_console.health.lines import HealthEntry, HealthSection, leading, plainly
 from kusanya_console.health.reader import HealthReading, alarm_target, endpoint_target, senders_word
@@ -25,7 +26,7 @@ from kusanya_console.ui.format import (
     rule,
     wrapped,
 )
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
 
 _BLANK: Line = ()
@@ -82,11 +83,11 @@ def health_lines(found: HealthReading, look: Look, width: int) -> list[Line]:
 def _alarms(found: HealthReading, look: Look, width: int) -> list[HealthEntry]:
     entries: list[HealthEntry] = []
     if found.lost_at is not None:
-        lost = (
-            f"✕ store lost: it cannot be read since {format_instant(found.lost_at, look)}. "
-            "Everything below is the last that was known; nothing here is an all-clear."
-        )
-        entries += plainly(wrapped(translate_filled(lost), width, role=FAILED))
+        lost = Said(
+            "✕ store lost: it cannot be read since {at}. Everything below is the last that "
+            "was known; nothing here is an all-clear."
+        ).of(at=format_instant(found.lost_at, look))
+        entries += plainly(wrapped(translate(lost), width, role=FAILED))
     for code, group in groupby(found.alarms, key=lambda alarm: alarm.code):
         alarms = list(group)
         for alarm in alarms[:_ALARMS]:
@@ -100,7 +101,7 @@ def _alarms(found: HealthReading, look: Look, width: int) -> list[HealthEntry]:
 
 
 def _alarm_lines(alarm: Alarm, found: HealthReading, look: Look, width: int) -> list[Line]:
-    said = translate_filled(" ".join(filter(None, (alarm.text, _KEYS.get(alarm.code)))))
+    said = translate(joined(" ", (alarm.text, _KEYS.get(alarm.code, ""))))
     lines = wrapped(said, width, role=alarm_role(alarm.severity))
     held = found.acknowledgement(*alarm.names)
     if held is not None:

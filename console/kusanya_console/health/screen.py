@@ -16,6 +16,7 @@ from kusanya.alarms.alarm import Alarm, names_of
 from kusanya.alarms.anomalous_collections import AnomalyReport, AnomalyScanner
 from kusanya.alarms.rules import raised
 from kusanya.health.causes import Causes, Lookback, TimeToFinal, begins, causes, times_to_final
+from kusanya.say import Said
 from kusanya.store.records import Note
 from kusanya.text import safe
 from kusanya_console.actions.context import AppContext
@@ -38,7 +39,7 @@ from kusanya_console.health.report import health_lines, report
 from kusanya_console.screens.base import ConsoleScreen
 from kusanya_console.screens.confirm import NoteScreen
 from kusanya_console.ui.format import Line, format_instant, plain, rule
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, PLAIN
 from kusanya_console.widgets.sheet import LineSheet, Sheet
 
@@ -280,7 +281,11 @@ class HealthScreen(ConsoleScreen):
         lookbacks = list(Lookback)
         place = lookbacks.index(self.lookback) + by
         if not 0 <= place < len(lookbacks):
-            self.say(f"{self.lookback.value} is the {'longest' if by > 0 else 'shortest'} window")
+            self.say(
+                Said("{our_window} is the {our_end} window").of(
+                    our_window=self.lookback.value, our_end="longest" if by > 0 else "shortest"
+                )
+            )
             return
         self.lookback = lookbacks[place]
         self._count()
@@ -317,7 +322,7 @@ class HealthScreen(ConsoleScreen):
                     )
                 )
 
-        self.app.push_screen(NoteScreen((translate_filled(name), PLAIN), known=known), keep)
+        self.app.push_screen(NoteScreen((translate(name), PLAIN), known=known), keep)
 
     def action_back(self) -> None:
         """Show the whole report again, or go back to Live."""
@@ -354,7 +359,9 @@ class HealthScreen(ConsoleScreen):
 
         def copy() -> ActionResult:
             self.post_message(CopyRequested("report", self._text(found), quiet=True))
-            return ActionResult("report sent to the terminal's clipboard")
+            return ActionResult(
+                Said("{our_label} sent to the terminal's clipboard").of(our_label="report")
+            )
 
         self.post_message(ActionRequested("copying the report", copy))
 
@@ -369,7 +376,9 @@ class HealthScreen(ConsoleScreen):
         self.post_message(
             CopyRequested("outage notice", f"{spoken(english)}\n\n{spoken(swahili)}", quiet=True)
         )
-        sent = f"outage notice sent to the terminal's clipboard: {english.sentence}"
+        sent = Said("outage notice sent to the terminal's clipboard: {sentence}").of(
+            sentence=english.sentence
+        )
         self.context.show(ActionResult(sent))
         self.show_result()
 

@@ -24,7 +24,7 @@ from kusanya_console.ui.format import (
     format_instant,
     wrapped,
 )
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, WARN, Run
 
 WIDE = 96
@@ -203,9 +203,7 @@ def _anomaly(one: AnomalousCollection, look: Look, width: int) -> list[HealthEnt
         (fit_id(reference, 16), PLAIN),
         ("  ", PLAIN),
     )
-    said = wrapped(
-        safe(translate_filled(one.anomaly.sentence), 300), width, indent=_SAID, role=role
-    )
+    said = wrapped(safe(translate(one.anomaly.sentence), 300), width, indent=_SAID, role=role)
     name = f"{reference}: {translate(one.anomaly.kind.value.replace('_', ' '))}"
     target = HealthTarget(key=one.id, name=name, story=one.row.id, alarm=one.id)
     return leading([(*head, *said[0][1:]), *said[1:]], target)

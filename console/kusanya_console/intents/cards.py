@@ -12,6 +12,7 @@ from kusanya.domain.assumptions import REPLAY_WINDOW
 from kusanya.intents import Candidate, replay_left, window_ends
 from kusanya.intents.outcome import outcome_sentence
 from kusanya.privacy import mask_json, mask_phone
+from kusanya.say import Said
 from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
 from kusanya.text import safe
 from kusanya_console.collections.detail import parts_line
@@ -32,7 +33,7 @@ from kusanya_console.ui.format import (
     stamp,
     wrapped,
 )
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 INTENT_PARTS = ("card", "body")
@@ -73,7 +74,7 @@ def window_left(row: IntentRow, look: Look) -> Run:
     if row.state is IntentState.PREPARED and is_stalled(row, now=look.now):
         return translate("no customer was asked"), WARN
     if row.state not in _WAITING or window_ends(row) is None:
-        return format_text(translate_filled(row.outcome or ""), 80), MUTED
+        return format_text(translate(row.outcome or ""), 80), MUTED
     left = replay_left(row, now=look.now)
     if not left:
         return f"{'·' * _BAR} {translate('closed: decide')}", FAILED
@@ -130,7 +131,7 @@ def intent_card(
     ]
     outcome = outcome_sentence(row, attempts)
     if outcome is not None and outcome != _NO_ANSWER:
-        said = format_text(translate_filled(outcome), 300)
+        said = format_text(translate(outcome), 300)
         lines += wrapped(said, width, label="outcome")
     if row.claimed_by is not None and row.claimed_until is not None:
         lines += wrapped(
@@ -181,7 +182,7 @@ def candidate_facts(candidate: Candidate | None, why: str) -> tuple[tuple[str, R
     seen = candidate.seen
     if seen is None:
         why = candidate.trouble or "there is no API key to ask the service with"
-        why = format_text(translate_filled(why), 160)
+        why = format_text(translate(why), 160)
         said = translate("with nothing: {why}", why=why)
         return (became, ("compared", (said, WARN)), reason)
     same = "same reference, amount and phone, by the store; the service was not asked"
@@ -199,10 +200,10 @@ def candidate_facts(candidate: Candidate | None, why: str) -> tuple[tuple[str, R
 def decision_warning(candidate: Candidate | None) -> str:
     """Return what a person reads before a decision counts."""
     if candidate is not None and candidate.seen is None:
-        return (
+        return Said(
             "Nobody could look at this collection: a wrong id settles the wrong order, for good. "
-            f"Type {UNSEEN} only with the network's statement before you."
-        )
+            "Type {word} only with the network's statement before you."
+        ).of(word=UNSEEN)
     return (
         "Nothing is sent to the service. The creation counts as settled from now on, under your "
         "name: compare the network's statement first."
@@ -231,7 +232,7 @@ def _key(row: IntentRow) -> str:
 
 def _attempt(one: AttemptRow, look: Look) -> Line:
     outcome = "in flight" if one.outcome is None else one.outcome.replace("_", " ")
-    outcome = translate(safe(outcome, 20))
+    outcome = safe(translate(outcome), 20)
     status = "" if one.status is None else f"{one.status}"
     lasted = "" if one.took_us is None else format_elapsed(one.took_us)
     lost = one.outcome == "lost"

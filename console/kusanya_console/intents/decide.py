@@ -11,9 +11,10 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label
 
+from kusanya.say import Said
 from kusanya.wire import Mode, is_collection_id
 from kusanya_console.ui.format import Line, format_text, labelled, wrapped
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, STRONG, Run, mode_words
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
@@ -87,16 +88,16 @@ class DecideScreen(ModalScreen[DecisionInput]):
             if not became:
                 return "say what it became: an id that begins with col_, or the word nothing"
             said = format_text(became, 40)
-            return f"{said} is neither an id that begins with col_ nor the word nothing"
+            return Said("{said} is neither an id that begins with col_ nor the word nothing").of(
+                said=said
+            )
         if "why" in names and not self._said("why"):
             return "say how you know: it is kept under your name"
         return ""
 
     def _complain(self, sentence: str) -> None:
         self.query_one("#wrong", Sheet).show(
-            lambda width: (
-                wrapped(translate_filled(sentence), width, role=FAILED) if sentence else [()]
-            )
+            lambda width: wrapped(translate(sentence), width, role=FAILED) if sentence else [()]
         )
 
     def on_input_changed(self, message: Input.Changed) -> None:

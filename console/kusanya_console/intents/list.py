@@ -5,6 +5,7 @@ from typing import Final
 
 from kusanya.domain.assumptions import REPLAY_HOURS
 from kusanya.privacy import mask_phone
+from kusanya.say import Said
 from kusanya.store.records import IntentRow
 from kusanya_console.actions.context import Selection
 from kusanya_console.actions.messages import copyable
@@ -45,7 +46,14 @@ COLUMNS: tuple[Column[IntentRow], ...] = (
     Column("first sent", 10, _sent),
     Column("state", 10, lambda row, _: vocabulary.intent(row.state), whole=True),
     Column("tries", 5, lambda row, _: (f"{row.attempts}", MUTED), right=True, rank=3),
-    Column(f"replay window, {REPLAY_HOURS} h", 24, window_left, rank=1, grows=60, moves=True),
+    Column(
+        Said("replay window, {hours} h").of(hours=REPLAY_HOURS),
+        24,
+        window_left,
+        rank=1,
+        grows=60,
+        moves=True,
+    ),
 )
 
 

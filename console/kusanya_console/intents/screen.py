@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 
 from kusanya.privacy import mask_json
+from kusanya.say import Said
 from kusanya.store.records import IntentState
 from kusanya.wording import UNKNOWN_OUTCOME, advise
 from kusanya_console.actions.context import AppContext
@@ -259,13 +260,17 @@ class IntentsScreen(IntentActions):
         if row is None or row.collection_id is not None:
             super().action_copy_sentence()
         elif row.state is not IntentState.UNKNOWN:
-            self.say(f"this intent is {row.state.value}: there is nothing to tell a customer yet")
+            self.say(
+                Said("this intent is {our_state}: there is nothing to tell a customer yet").of(
+                    our_state=row.state.value
+                )
+            )
         else:
             said = advise(UNKNOWN_OUTCOME)
             both = f"{spoken(said.english)}\n{spoken(said.swahili)}"
             self.post_message(CopyRequested("customer's sentence", both, quiet=True))
             chosen = spoken(said.in_language(language.chosen()))
-            sent = f"sent to the terminal's clipboard, say: {chosen}"
+            sent = Said("sent to the terminal's clipboard, say: {sentence}").of(sentence=chosen)
             self.context.show(ActionResult(sent))
             self.show_result()
 

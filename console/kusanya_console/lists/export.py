@@ -16,6 +16,7 @@ from typing import IO, Final, TypeVar
 
 from kusanya.errors import KusanyaError
 from kusanya.privacy import mask_text
+from kusanya.say import Said
 from kusanya.store.records import Key
 from kusanya.text import safe
 from kusanya_console.actions.results import ActionOutcome, ActionResult
@@ -78,11 +79,16 @@ def write_list(
             return ActionResult(said, ActionOutcome.NOTHING_TO_DO)
         target = _placed(growing, target)
     except OSError as error:
-        raise KusanyaError(f"cannot write {target}: {error.strerror}") from error
+        raise KusanyaError(
+            Said("cannot write {path}: {why}").of(path=target, why=error.strerror)
+        ) from error
     finally:
         growing.unlink(missing_ok=True)
     return ActionResult(
-        f"{rows:,} rows written to {safe(str(target), 400)}, phones masked", file=target
+        Said("{count} rows written to {path}, phones masked").of(
+            count=rows, path=safe(str(target), 400)
+        ),
+        file=target,
     )
 
 
@@ -101,7 +107,9 @@ def _placed(growing: Path, target: Path) -> Path:
             target = target.with_name(f"{stem}-{number}{point}{ending}")
         else:
             return target
-    raise KusanyaError(f"{target.parent} holds too many exports of this second already")
+    raise KusanyaError(
+        Said("{folder} holds too many exports of this second already").of(folder=target.parent)
+    )
 
 
 def _write(

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from kusanya.filters import Filter, FilterError, describe, parse
+from kusanya.say import Said
 from kusanya.store.records import Key, SortOrder
 from kusanya.text import safe
 from kusanya_console.actions.messages import ActionRequested
@@ -109,7 +110,9 @@ class ListScreen(ListView[R]):
             return
         self.mark(value.rows)
         if value.more:
-            self.say(f"the first {len(value.rows):,} are marked; more pass the filter")
+            self.say(
+                Said("the first {count} are marked; more pass the filter").of(count=len(value.rows))
+            )
 
     def marks_changed(self) -> None:
         """Say how many are marked."""
@@ -198,7 +201,11 @@ class ListScreen(ListView[R]):
         try:
             query = parse(view.text, keys=self.definition.keys, whose=self.definition.records)
         except FilterError as error:
-            self.say(f"@{view.name} cannot be read here: {safe(str(error), 200)}")
+            self.say(
+                Said("@{name} cannot be read here: {our_why}").of(
+                    name=view.name, our_why=safe(str(error), 200)
+                )
+            )
         else:
             self.set_filter(query)
 
@@ -227,11 +234,13 @@ class ListScreen(ListView[R]):
     def action_export(self, form: str = ExportFormat.SHEET.name) -> None:
         """Write the rows that pass the filter to a file, on a thread."""
         pages, records = self.pages(), self.definition.records
-        what = f"Export the {records} that pass the filter"
+        what = Said("Export the {our_records} that pass the filter").of(our_records=records)
         if self.table.marked:
             listed = sorted(self.table.marked.values(), key=pages.key)
             pages = fixed_pages(tuple(listed if self.heading.ascending else listed[::-1]))
-            what = f"Export the {len(listed):,} marked {records}"
+            what = Said("Export the {count} marked {our_records}").of(
+                count=len(listed), our_records=records
+            )
         self.export_rows(pages, self.definition.fields, records=records, what=what, form=form)
 
     def action_pane(self) -> None:

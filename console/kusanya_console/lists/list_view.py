@@ -28,7 +28,7 @@ from kusanya_console.screens.status_line import StatusBarState
 from kusanya_console.ui.columns import Heading
 from kusanya_console.ui.excerpt import ListExcerpt, Row
 from kusanya_console.ui.format import Line, format_instant, spread, wrapped
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, WARN, Run, order_words
 from kusanya_console.widgets.filter_box import FilterBox
 from kusanya_console.widgets.sheet import PartSheet, Sheet
@@ -272,7 +272,7 @@ class ListView(TableScreen[R]):
 
     def _foot_line(self, width: int) -> list[Line]:
         if self.complaint:
-            return wrapped(translate_filled(self.complaint), width - 1, indent=1, role=WARN)
+            return wrapped(translate(self.complaint), width - 1, indent=1, role=WARN)
         said = safe(describe(self.filter), 60) or translate("none")
         order = translate(order_words(self.order, ascending=self.heading.ascending))
         left: list[Run] = [

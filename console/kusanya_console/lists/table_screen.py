@@ -8,6 +8,7 @@ from textual.worker import get_current_worker
 
 from kusanya.domain.business_day import EAT
 from kusanya.errors import ConfigurationError
+from kusanya.say import Said
 from kusanya.store.records import SortOrder
 from kusanya.text import safe
 from kusanya_console.actions.context import AppContext, Selection
@@ -127,7 +128,7 @@ class TableScreen(PaymentScreen, Generic[R]):
         marked = self.marked()
         if marked:
             text = "\n".join(one.copied or one.name for one in marked)
-            self.post_message(CopyRequested(f"{len(marked):,} references", text))
+            self.post_message(CopyRequested(Said("{count} references").of(count=len(marked)), text))
         return bool(marked)
 
     def export_rows(
@@ -188,7 +189,11 @@ class TableScreen(PaymentScreen, Generic[R]):
         try:
             self.context.lists.keep(self.NAME, arrangement)
         except ConfigurationError as error:
-            self.say(f"{safe(str(error), 300)}: the columns stay until the console is left")
+            self.say(
+                Said("{our_why}: the columns stay until the console is left").of(
+                    our_why=safe(str(error), 300)
+                )
+            )
 
     def sort_by(self, heading: Heading) -> None:
         """Sort the list, and show its columns as they are arranged."""

@@ -12,7 +12,7 @@ from kusanya.privacy import is_phone_like, redact
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.ui.format import Line, wrapped
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN, Run, mode_words
 
 HINT: Final = "reference · id · phone · whole message · amount and time: 85000 15:20"
@@ -97,7 +97,7 @@ def looked_for(found: LookupResult) -> str:
 
 def looked_at(found: LookupResult) -> str:
     """Return what amount and time, or which words of a text were looked for."""
-    return ", ".join(translate_filled(piece) for piece in found.looked_at.split(", "))
+    return translate(found.looked_at)
 
 
 def tried(found: LookupResult) -> list[str]:
@@ -111,7 +111,7 @@ def tried(found: LookupResult) -> list[str]:
 
 
 def _phone_end(found: LookupResult) -> str:
-    among = translate_filled(found.phone_end_in)
+    among = translate(found.phone_end_in)
     return translate("the end of a phone {among}", among=among)
 
 
@@ -162,7 +162,7 @@ def _nothing_of_phone(found: LookupResult, mode: Mode) -> list[Run]:
         (translate("No creation without an answer is for this phone either."), PLAIN),
     ]
     if found.trouble is not None:
-        why = safe(redact(translate_filled(found.trouble)), 200)
+        why = safe(redact(translate(found.trouble)), 200)
         said.append((translate("As a phone number: {why}.", why=why), WARN))
     ask = translate("Ask for the reference, or for the amount and the time.")
     return [*said, *_tried_lines(found), (ask, MUTED)]

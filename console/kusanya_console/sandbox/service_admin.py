@@ -17,11 +17,20 @@ from kusanya.errors import KusanyaError
 from kusanya.intents import create_safely
 from kusanya.privacy import mask_phone
 from kusanya.privacy.secret import Secret
+from kusanya.say import Said, dated
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
+from kusanya.wording import status_word
 from kusanya_console.actions.audit import Auditor
-from kusanya_console.actions.results import NO_KEY, ActionOutcome, ActionResult, NewSecret
+from kusanya_console.actions.results import (
+    NO_KEY,
+    ActionOutcome,
+    ActionResult,
+    NewSecret,
+    off,
+    why_off,
+)
 from kusanya_console.sandbox.dashboard.client import DashboardClient, DashboardError
 from kusanya_console.sandbox.dashboard.phones import AMOUNT, ScriptedPhone
 from kusanya_console.sandbox.dashboard.reader import endpoints, faults, path_part
@@ -74,7 +83,7 @@ class ServiceAdmin:
         if self._client is None:
             return NO_KEY
         if self._client.mode is not Mode.TEST:
-            return "off: phones are scripted in TEST MODE only; start the console with a test key"
+            return off("phones are scripted in TEST MODE only; start the console with a test key")
         return ""
 
     def trial_reference(self, phone: ScriptedPhone) -> str:
@@ -87,7 +96,7 @@ class ServiceAdmin:
         def create() -> ActionResult:
             why = self.trial_disabled_reason()
             if why or self._client is None:
-                raise KusanyaError(f"{why.removeprefix('off: ')}: nothing was sent")
+                raise KusanyaError(Said("{our_why}: nothing was sent").of(our_why=why_off(why)))
             made = create_safely(
                 self._store,
                 self._client,
@@ -98,8 +107,13 @@ class ServiceAdmin:
                 profile=self._profile,
             ).collection
             return ActionResult(
-                f"{reference} ({safe(made.id, 40)}) is {safe(made.status, 40)} "
-                f"on {mask_phone(phone.number)}; the script says: {phone.what}"
+                Said("{reference} ({id}) is {status} on {phone}; the script says: {our_what}").of(
+                    reference=reference,
+                    id=safe(made.id, 40),
+                    status=status_word(made.status),
+                    phone=mask_phone(phone.number),
+                    our_what=phone.what,
+                )
             )
 
         return self._audit.run("try phone", reference, f"{phone.outcome}, test mode", create)
@@ -114,10 +128,14 @@ class ServiceAdmin:
             answer = self._dashboard.post("keys", {"mode": mode.value})
             key = parse_answer(answer, ServiceKey)
             made.append(_secret(answer, "key"))
-            return ActionResult(f"{mode.value} key {safe(key.id, 40)} is made; it was shown once")
+            return ActionResult(
+                Said("{mode} key {id} is made; it was shown once").of(
+                    mode=mode.value, id=safe(key.id, 40)
+                )
+            )
 
         ended = self._audit.run("create key", f"{mode.value} key", f"{mode.value} mode", make)
-        return NewSecret(ended, f"new {mode.value} API key", made[0])
+        return NewSecret(ended, Said("new {mode} API key").of(mode=mode.value), made[0])
 
     def revoke_key(self, key: ServiceKey) -> ActionResult:
         """Revoke the key that the dialog named."""
@@ -128,7 +146,9 @@ class ServiceAdmin:
                 raise DashboardError("this key is gone or revoked already: nothing was changed")
             self._dashboard.delete(f"keys/{path_part(key.id)}")
             return ActionResult(
-                f"{safe(key.id, 40)} is revoked: requests with it are refused from now on"
+                Said("{id} is revoked: requests with it are refused from now on").of(
+                    id=safe(key.id, 40)
+                )
             )
 
         return self._audit.run("revoke key", key.id, f"{key.mode} mode", revoke)
@@ -141,12 +161,16 @@ class ServiceAdmin:
             answer = self._dashboard.post("endpoints", {"url": url, "mode": mode.value})
             endpoint = parse_answer(answer, SenderEndpoint)
             made.append(_secret(answer, "secret"))
-            return ActionResult(f"{_named(endpoint)} is registered; its secret was shown once")
+            return ActionResult(
+                Said("{endpoint} is registered; its secret was shown once").of(
+                    endpoint=_named(endpoint)
+                )
+            )
 
         # Also of an address that is refused for it, no password is kept.
         shown = _address(url)
         ended = self._audit.run("add endpoint", shown, f"{mode.value} mode", register)
-        return NewSecret(ended, f"signing secret of {shown}", made[0])
+        return NewSecret(ended, Said("signing secret of {endpoint}").of(endpoint=shown), made[0])
 
     def enable(self, endpoint: SenderEndpoint) -> ActionResult:
         """Enable the endpoint that the dialog named."""
@@ -156,7 +180,9 @@ class ServiceAdmin:
                 raise DashboardError("it is enabled already: nothing was changed")
             self._dashboard.post(f"endpoints/{path_part(endpoint.id)}/enable")
             return ActionResult(
-                f"{_named(endpoint)} is enabled with a new fuse; what it held goes on"
+                Said("{endpoint} is enabled with a new fuse; what it held goes on").of(
+                    endpoint=_named(endpoint)
+                )
             )
 
         return self._audit.run("enable endpoint", endpoint.id, _about(endpoint), enable)
@@ -170,12 +196,18 @@ class ServiceAdmin:
             answer = self._dashboard.post(f"endpoints/{path_part(endpoint.id)}/rotate-secret")
             made.append(_secret(answer, "secret"))
             return ActionResult(
-                f"{_named(endpoint)} has a new secret; the old one signs beside it for 24 h: "
-                "give the receiver both"
+                Said(
+                    "{endpoint} has a new secret; the old one signs beside it for 24 h: give the "
+                    "receiver both"
+                ).of(endpoint=_named(endpoint))
             )
 
         ended = self._audit.run("rotate secret", endpoint.id, _about(endpoint), rotate)
-        return NewSecret(ended, f"signing secret of {safe(endpoint.url, _LONGEST_URL)}", made[0])
+        return NewSecret(
+            ended,
+            Said("signing secret of {endpoint}").of(endpoint=safe(endpoint.url, _LONGEST_URL)),
+            made[0],
+        )
 
     def delete(self, endpoint: SenderEndpoint) -> ActionResult:
         """Delete the endpoint that the dialog named."""
@@ -183,7 +215,11 @@ class ServiceAdmin:
         def delete() -> ActionResult:
             self._again(endpoint)
             self._dashboard.delete(f"endpoints/{path_part(endpoint.id)}")
-            return ActionResult(f"{_named(endpoint)} is deleted; what waited for it is given up")
+            return ActionResult(
+                Said("{endpoint} is deleted; what waited for it is given up").of(
+                    endpoint=_named(endpoint)
+                )
+            )
 
         return self._audit.run("delete endpoint", endpoint.id, _about(endpoint), delete)
 
@@ -203,8 +239,10 @@ class ServiceAdmin:
             answer = self._dashboard.post("clock/advance", body, patient=True)
             now = parse_answer(answer, ServiceTime).now.astimezone(EAT)
             return ActionResult(
-                f"the clock moved by {format_duration(length, parts=4)} to "
-                f"{now:%a %d %b %Y %H:%M:%S} EAT; everything due until then has happened"
+                Said(
+                    "the clock moved by {length} to {at} EAT; everything due until then has "
+                    "happened"
+                ).of(length=format_duration(length, parts=4), at=dated(now, "%a %d %b %Y %H:%M:%S"))
             )
 
         return self._audit.run("advance clock", "clock", format_duration(length, parts=4), advance)
@@ -215,7 +253,11 @@ class ServiceAdmin:
         def begin() -> ActionResult:
             others = [one for one in faults(self._dashboard) if one.kind != rule.kind]
             self._put([*others, rule])
-            return ActionResult(f"{rule.kind} is in force, {rule.frequency}")
+            return ActionResult(
+                Said("{kind} is in force, {our_frequency}").of(
+                    kind=rule.kind, our_frequency=rule.frequency
+                )
+            )
 
         return self._audit.run("begin fault", rule.kind, rule.frequency, begin)
 
@@ -229,10 +271,12 @@ class ServiceAdmin:
             self._put([one for one in known if one.kind not in kinds])
             ended = [one for one in known if one.kind in kinds]
             if not ended:
-                said = f"{named}: no such fault was in force any more"
+                said = Said("{kinds}: no such fault was in force any more").of(kinds=named)
                 return ActionResult(said, ActionOutcome.NOTHING_TO_DO)
             struck = sum(one.struck for one in ended)
-            return ActionResult(f"ended: {named}; struck {struck:,} times in all")
+            return ActionResult(
+                Said("ended: {kinds}; struck {count} times in all").of(kinds=named, count=struck)
+            )
 
         return self._audit.run("end faults", "faults", named, end)
 

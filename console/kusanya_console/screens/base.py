@@ -16,6 +16,7 @@ from textual.containers import Container
 from textual.screen import Screen
 
 from kusanya.errors import StoreError
+from kusanya.say import Said
 from kusanya.text import safe
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.files import card_path, save_card
@@ -154,16 +155,21 @@ class ConsoleScreen(Screen[None]):
                     gone = "the store does not know it any more: nothing was copied"
                     return ActionResult(gone, ActionOutcome.FAILED)
                 self.post_message(CopyRequested(what, made, quiet=True))
-                sent = f"{what} sent to the terminal's clipboard"
+                sent = Said("{our_label} sent to the terminal's clipboard").of(our_label=what)
                 if target is None:
                     return ActionResult(sent)
                 path = save_card(target, made)
-                return ActionResult(f"{sent} and saved to {safe(str(path), 400)}", file=path)
+                kept = Said("{our_sent} and saved to {path}").of(
+                    our_sent=sent, path=safe(str(path), 400)
+                )
+                return ActionResult(kept, file=path)
 
-            self.post_message(ActionRequested(f"keeping the {what}", run))
+            self.post_message(
+                ActionRequested(Said("keeping the {our_what}").of(our_what=what), run)
+            )
 
         self.ask_where(
-            f"Keep the {what}",
+            Said("Keep the {our_what}").of(our_what=what),
             suggested,
             keep,
             keys="enter saves it to this file, esc only copies it",
@@ -272,8 +278,10 @@ class ConsoleScreen(Screen[None]):
         what = self.UNREAD.get(message.what, message.what)
         self.fetch_broke(message.what)
         self.say(
-            f"could not read {what}: {failure_place(message.error)}. What is shown of it is the "
-            "last that was read; it is tried again, and all else goes on"
+            Said(
+                "could not read {our_what}: {place}. What is shown of it is the last that was "
+                "read; it is tried again, and all else goes on"
+            ).of(our_what=what, place=failure_place(message.error))
         )
 
         async def again() -> None:

@@ -17,7 +17,7 @@ from textual.widgets import Button, Input
 from kusanya.store.records import Note
 from kusanya.wire import Mode
 from kusanya_console.ui.format import Line, labelled, wrapped
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, STRONG, WARN, Run, mode_words
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
@@ -80,7 +80,7 @@ class ConfirmScreen(ModalScreen[bool]):
         word, role = mode_words(self._mode)
         lines: list[Line] = [((self._act, STRONG),), (), labelled("mode", (word, role))]
         lines += [labelled(label, run) for label, run in self._facts]
-        lines += [(), *wrapped(translate_filled(self._warning), width, role=WARN), ()]
+        lines += [(), *wrapped(translate(self._warning), width, role=WARN), ()]
         how = "tab, then enter confirms · esc cancels"
         if self._word:
             how = "type {word}, then enter confirms · esc cancels"

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from kusanya_console.commands import Command, CommandKind, commands_of
 from kusanya_console.screens.base import Grammar
 from kusanya_console.ui.format import Line, fit, rule, wrapped
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG
 from kusanya_console.widgets.sheet import Sheet
 
@@ -98,11 +98,11 @@ class HelpScreen(ModalScreen[None]):
         return lines
 
     def _command(self, command: Command, width: int) -> list[Line]:
-        said = wrapped(translate_filled(command.sentence), width, indent=_BESIDE)
+        said = wrapped(translate(command.sentence), width, indent=_BESIDE)
         keys = self._shown(command) or "^p"
         head = ((fit(keys, _KEYS), ACCENT), (fit(translate(command.label), _LABEL), PLAIN))
         lines: list[Line] = [(*head, *said[0][1:]), *said[1:]]
         why = self._disabled_reason(command)
         if command.kind is not CommandKind.LOOK and why:
-            lines += wrapped(translate_filled(why), width, indent=_BESIDE, role=MUTED)
+            lines += wrapped(translate(why), width, indent=_BESIDE, role=MUTED)
         return lines

@@ -5,7 +5,7 @@ from typing import ClassVar
 from kusanya.text import safe
 from kusanya_console.actions.results import ActionResult, RevealedPhone
 from kusanya_console.ui.format import Line, wrapped
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, WARN
 from kusanya_console.widgets.sheet import Sheet
 
@@ -28,7 +28,7 @@ class ResultLine(Sheet):
         elif result is not None:
             role = ACCENT if result.is_good else WARN
             key = _STOP_KEY if can_be_stopped else _KEY
-            self.show(lambda width: _lines(translate_filled(result.sentence), role, width, key))
+            self.show(lambda width: _lines(translate(result.sentence), role, width, key))
 
 
 def _phone(revealed: RevealedPhone) -> str:

@@ -8,9 +8,10 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from kusanya.say import Said
 from kusanya.text import safe
 from kusanya_console.ui.format import Line, wrapped
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, STRONG, WARN
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
@@ -45,9 +46,9 @@ class SaveScreen(ModalScreen[Path | None]):
 
     def _show(self) -> None:
         def lines(width: int) -> list[Line]:
-            what, keys = translate_filled(self._what), translate(self._keys)
+            what, keys = translate(self._what), translate(self._keys)
             said: list[Line] = [((what, STRONG),), ((keys, MUTED),), ()]
-            complaint = translate_filled(self._complaint)
+            complaint = translate(self._complaint)
             return [*said, *wrapped(complaint, width, role=WARN)] if complaint else said
 
         self.query_one("#record", Sheet).show(lines)
@@ -60,7 +61,9 @@ class SaveScreen(ModalScreen[Path | None]):
         if not written or target.is_dir():
             self._complaint = "name a file, not a folder"
         elif not target.parent.is_dir():
-            self._complaint = f"there is no folder {safe(str(target.parent), 400)}"
+            self._complaint = Said("there is no folder {path}").of(
+                path=safe(str(target.parent), 400)
+            )
         else:
             self.dismiss(target)
             return

@@ -11,7 +11,7 @@ from kusanya.alarms.rules import in_header, raised
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.ui.format import Line, Look, format_clock, format_date, format_duration, spread
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, MUTED, PLAIN, STRONG, WARN, Run, mode_words
 from kusanya_console.widgets.sheet import Sheet
 
@@ -115,7 +115,7 @@ def _with_alarms(
     left: list[Run], right: list[Run], state: StatusBarState, width: int
 ) -> tuple[list[Run], list[Run], list[Run]]:
     """Return both sides and the alarms between them, shortened until none goes unsaid."""
-    alarms = [(translate_filled(words), role) for words, role in state.alarms]
+    alarms = [(translate(words), role) for words, role in state.alarms]
     fresh, role = right[-1]
     short = [*right[:-1], (fresh.partition(",")[0], role)]
     # The key bar names the screen too; an alarm stands nowhere else.

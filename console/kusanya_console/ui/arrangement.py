@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kusanya.errors import ConfigurationError
+from kusanya.say import Said
 from kusanya.store.records import SortOrder
 from kusanya_console.ui.columns import Column, Heading
 
@@ -105,7 +106,9 @@ class Arrangements:
             growing.write_bytes(msgspec.json.format(msgspec.json.encode(_File(self._lists))))
             growing.replace(self.path)
         except OSError as error:
-            raise ConfigurationError(f"cannot write {self.path}: {error.strerror}") from error
+            raise ConfigurationError(
+                Said("cannot write {path}: {why}").of(path=self.path, why=error.strerror)
+            ) from error
 
     def _kept(self) -> dict[str, Arrangement]:
         if self.path is None:
@@ -115,11 +118,15 @@ class Arrangements:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise ConfigurationError(f"cannot read {self.path}: {error.strerror}") from error
+            raise ConfigurationError(
+                Said("cannot read {path}: {why}").of(path=self.path, why=error.strerror)
+            ) from error
         except msgspec.MsgspecError as error:
             raise ConfigurationError(
-                f"{self.path} is not what the console wrote ({error}): the lists are as usual, "
-                "and the next change of columns writes it anew"
+                Said(
+                    "{path} is not what the console wrote ({why}): the lists are as usual, and "
+                    "the next change of columns writes it anew"
+                ).of(path=self.path, why=str(error))
             ) from error
 
 

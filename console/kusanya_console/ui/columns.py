@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from kusanya.store.records import SortOrder
 from kusanya_console.ui.excerpt import Row
 from kusanya_console.ui.format import Look, fit, fit_id
-from kusanya_console.ui.language import translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import Run
 
 R = TypeVar("R", bound=Row)
@@ -62,7 +62,7 @@ class Heading(msgspec.Struct, frozen=True):
 
         It has `width` cells, or one more where the arrow finds room in the gap alone.
         """
-        title = translate_filled(column.title)
+        title = translate(column.title)
         arrow = "" if not self.is_by(column) else " ▲" if self.ascending else " ▼"
         if width is None:
             return f"{title}{arrow}"

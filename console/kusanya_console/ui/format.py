@@ -14,8 +14,9 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 
 from kusanya.domain.business_day import EAT
 from kusanya.privacy import mask_text
+from kusanya.say import dated
 from kusanya.text import safe
-from kusanya_console.ui.language import translate, translate_time
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, RULE, Run
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def format_date(at: datetime, look: Look) -> str:
 
 
 def _written(at: datetime, look: Look, form: str) -> str:
-    return translate_time(f"{at.astimezone(look.zone):{form}}")
+    return translate(dated(at.astimezone(look.zone), form))
 
 
 def format_listed_instant(at: datetime | None, look: Look) -> str:

@@ -12,6 +12,7 @@ from kusanya.alarms.inputs import AlarmInputs
 from kusanya.domain.channels import channel_label
 from kusanya.filters import Filter, Term
 from kusanya.privacy import mask_text
+from kusanya.say import Language, Said, in_language, joined
 from kusanya.text import safe
 from kusanya.wire import Mode
 
@@ -98,7 +99,7 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """Return mark, sentence and next step."""
-        return " ".join(filter(None, (self.mark, self.sentence, self.next_step)))
+        return joined(" ", (self.mark, self.sentence, self.next_step))
 
 
 def describe_alarm_id(alarm_id: str, *, here: Mode | None = None) -> str | None:
@@ -112,8 +113,8 @@ def describe_alarm_id(alarm_id: str, *, here: Mode | None = None) -> str | None:
         return None
     about = channel_label(":".join(rest[1:onset]))
     mode = "" if rest[0] == here else rest[0]
-    named = ", ".join(filter(None, (code.replace("_", " "), about, mode)))
-    return safe(mask_text(named), 120)
+    named = Said("{about}").of(about=safe(mask_text(about), 100))
+    return joined(", ", (safe(code.replace("_", " "), 40), named, mode))
 
 
 def names_of(alarms: Iterable[Alarm]) -> list[str]:
@@ -122,16 +123,16 @@ def names_of(alarms: Iterable[Alarm]) -> list[str]:
 
 
 def as_json(alarm: Alarm) -> dict[str, Any]:
-    """Return an alarm for a program: plain texts, no phone number."""
+    """Return an alarm for a program: plain texts in English, no phone number."""
     return {
         "code": alarm.code,
         "key": alarm.key,
         "id": alarm.id,
         "mode": alarm.mode.value,
         "severity": alarm.severity.value,
-        "name": alarm.name,
-        "sentence": alarm.sentence,
-        "next_step": alarm.next_step,
+        "name": in_language(alarm.name, Language.ENGLISH),
+        "sentence": in_language(alarm.sentence, Language.ENGLISH),
+        "next_step": in_language(alarm.next_step, Language.ENGLISH),
         "runbook": alarm.runbook,
     }
 
@@ -176,10 +177,10 @@ def of_endpoint(name: str) -> Filter:
 
 def format_length(passed: timedelta) -> str:
     """Return a length of time in the largest unit of which it has two at least."""
-    for unit, name in ((timedelta(days=1), "days"), (timedelta(hours=1), "hours")):
+    for unit, text in ((timedelta(days=1), "{count} days"), (timedelta(hours=1), "{count} hours")):
         if passed >= 2 * unit:
-            return f"{passed // unit:,} {name}"
-    return f"{passed // timedelta(minutes=1)} minutes"
+            return Said(text).of(count=passed // unit)
+    return Said("{count} minutes").of(count=passed // timedelta(minutes=1))
 
 
 def instant(at: datetime | None) -> str:

@@ -17,6 +17,7 @@ import msgspec
 from kusanya.errors import ConfigurationError, NotificationError
 from kusanya.platform.deadline import CallDeadline, DeadlineBackend
 from kusanya.privacy import mask_text, quiet_logs, redact
+from kusanya.say import Said
 from kusanya.text import safe
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _post(url: str, message: Message) -> None:
         # Its text may hold the address.
         raise NotificationError(f"no answer ({type(error).__name__})") from None
     if status not in _TAKEN:
-        raise NotificationError(f"answered {status}")
+        raise NotificationError(Said("answered {status}").of(status=status))
 
 
 def _pool(url: "httpx.URL") -> "httpcore.ConnectionPool":

@@ -14,6 +14,7 @@ from kusanya.client.transport.connection import Connection
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import ConfigurationError
 from kusanya.privacy.secret import Secret
+from kusanya.say import Said
 from kusanya.wire import Mode
 
 
@@ -40,7 +41,9 @@ class ClientBase(ABC):
         try:
             secret = Secret(api_key)
         except (TypeError, ValueError) as error:
-            raise ConfigurationError(f"there is no usable API key: {error}") from None
+            raise ConfigurationError(
+                Said("there is no usable API key: {our_why}").of(our_why=str(error))
+            ) from None
         self.mode: Final = mode_of(secret, expected=mode, prefix=key_prefix)
         self._clock = clock or SystemClock()
         address = address_of(base_url)

@@ -36,6 +36,7 @@ from kusanya.errors import (
     ServiceUnavailable,
     WaitTimeout,
 )
+from kusanya.say import Said
 from kusanya.wire import Collection, Event, Mode, Principal
 
 _log = logging.getLogger("kusanya.client")
@@ -275,9 +276,11 @@ class _CallHistory(msgspec.Struct, frozen=True, kw_only=True):
         if not isinstance(error, NoAnswer) and (not silent_on_earlier or only_failures):
             return error
         unknown = OutcomeUnknown(
-            "the create was sent and no usable answer came: the customer may have been charged. "
-            f"Send the same key with the same bytes within {REPLAY_HOURS} hours, or wait for an "
-            "event with this reference",
+            Said(
+                "the create was sent and no usable answer came: the customer may have been "
+                "charged. Send the same key with the same bytes within {hours} hours, or wait for "
+                "an event with this reference"
+            ).of(hours=REPLAY_HOURS),
             idempotency_key=request.idempotency_key,
             reference=response_classifier.reference_of(request),
             attempts=self.sent,

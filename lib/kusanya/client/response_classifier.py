@@ -27,6 +27,7 @@ from kusanya.errors import (
     ServiceUnavailable,
     WireError,
 )
+from kusanya.say import Said
 from kusanya.wire import (
     Collection,
     Event,
@@ -73,13 +74,15 @@ def classify(
 
 def _unanswered(failure: Failure, *, creates: bool) -> Classification[Resource]:
     if failure.left:
-        error = NoAnswer(f"no usable answer: {failure.why}")
+        error = NoAnswer(Said("no usable answer: {our_why}").of(our_why=failure.why))
         return Classification(
             outcome=AttemptOutcome.LOST, error=error, effect_possible=creates, again=True
         )
     return Classification(
         outcome=AttemptOutcome.NOT_SENT,
-        error=NotSent(f"the service cannot be reached ({failure.why}): nothing was sent"),
+        error=NotSent(
+            Said("the service cannot be reached ({kind}): nothing was sent").of(kind=failure.why)
+        ),
         again=True,
     )
 
@@ -101,7 +104,9 @@ def _refused(reply: Response, *, creates: bool, now: datetime) -> Classification
 
 def _undecided(refusal: ServiceError, *, creates: bool) -> Classification[Resource]:
     no_answer = NoAnswer(
-        f"no usable answer: a {refusal.status} that does not say what became of the request"
+        Said("no usable answer: a {code} that does not say what became of the request").of(
+            code=refusal.status
+        )
     )
     no_answer.__cause__ = refusal
     return Classification(

@@ -25,7 +25,7 @@ from kusanya.confirmations.fragments import (
     shown_payee,
 )
 from kusanya.confirmations.message import Confirmation, Direction
-from kusanya.wording import Language
+from kusanya.say import Language, Said
 
 _BETWEEN: Final = r"[ .,:;!]{0,4}"
 _NUMBER: Final = (
@@ -91,7 +91,7 @@ class Grammar(msgspec.Struct, frozen=True, kw_only=True):
     def _doubts(self, receipt: str | None, date: str | None, time: str | None) -> tuple[str, ...]:
         at, _ = read_time(date, time)
         if date is not None and at is None:
-            return (f"no calendar has its date {date}",)
+            return (Said("no calendar has its date {date}").of(date=date),)
         if self.check is None or receipt is None or at is None:
             return ()
         doubt = self.check(receipt, at)

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.wording import Language
+from kusanya.say import Language
 
 _MINUTE: Final = timedelta(minutes=1)
 

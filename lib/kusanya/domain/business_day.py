@@ -7,6 +7,8 @@ import re
 from datetime import date, datetime, time, timedelta, timezone
 from typing import Final
 
+from kusanya.say import Said
+
 EAT: Final = timezone(timedelta(hours=3), "EAT")
 """East Africa Time: the day turns at 21:00Z."""
 _SPOKEN: Final = re.compile(
@@ -47,8 +49,10 @@ def read_instant(text: str, *, now: datetime) -> datetime:
     except ValueError:
         pass
     raise ValueError(
-        f"a time is 'today 02:13' or '2026-03-31 02:13' in East Africa, or 2026-03-30T23:13:00Z, "
-        f"not {text!r}"
+        Said(
+            "a time is 'today 02:13' or '2026-03-31 02:13' in East Africa, or "
+            "2026-03-30T23:13:00Z, not {text}"
+        ).of(text=f"{text!r}")
     )
 
 

@@ -9,6 +9,7 @@ from kusanya.domain.collection_columns import FieldType
 from kusanya.domain.failure_codes import FAILURE_CODES
 from kusanya.filters.terms import KEYS, Filter, FilterError, Term
 from kusanya.filters.values import READERS, STATUSES
+from kusanya.say import Said
 
 _VIEW: Final = re.compile(r"(?<!\S)@(\S*)")
 
@@ -29,7 +30,9 @@ def parse(text: str, *, keys: Collection[str] = KEYS.keys(), whose: str = "rows"
         except FilterError as error:
             raise FilterError(str(error), position=position) from None
         if term.key not in keys:
-            said = f"{whose} have no {term.key}; they have {', '.join(keys)}"
+            said = Said("{our_records} have no {key}; they have {keys}").of(
+                our_records=whose, key=term.key, keys=", ".join(keys)
+            )
             raise FilterError(said, position=position)
         terms.append(term)
     return Filter(tuple(terms), unwell)
@@ -45,7 +48,9 @@ def expand(text: str, views: Mapping[str, str]) -> str:
         found = views.get(word[1])
         if found is None:
             names = ", ".join(f"@{name}" for name in sorted(views)) or "none yet"
-            said = f"no view was saved as @{word[1]}; there are {names}"
+            said = Said("no view was saved as @{name}; there are {our_known}").of(
+                name=word[1], our_known=names
+            )
             raise FilterError(said, position=word.start())
         return found
 
@@ -85,19 +90,21 @@ def _term(word: str, keys: Collection[str]) -> Term:
         return _bare(bare, negated=negated)
     key, op, rest = parts["key"].lower(), parts["op"], parts["rest"]
     if key not in KEYS:
-        raise FilterError(f"{key!r} is no key; there are {', '.join(keys)}")
+        raise FilterError(
+            Said("{key} is no key; there are {keys}").of(key=f"{key!r}", keys=", ".join(keys))
+        )
     if not rest:
-        raise FilterError(f"{key}{op} needs a value")
+        raise FilterError(Said("{key} needs a value").of(key=f"{key}{op}"))
     kind = KEYS[key]
     compares = op not in {":", "="}
     if compares and kind not in {FieldType.NUMBER, FieldType.AGE, FieldType.TIME}:
-        raise FilterError(f"{key} takes : or =, not {op}")
+        raise FilterError(Said("{key} takes : or =, not {sign}").of(key=key, sign=op))
     read = READERS[kind]
     if kind is FieldType.NUMBER:
         rest = _PRINTED.sub(lambda printed: printed[0].replace(",", ""), rest)
     pieces = [rest] if compares else [piece for piece in rest.split(",") if piece]
     if not pieces:
-        raise FilterError(f"{key}{op} needs a value")
+        raise FilterError(Said("{key} needs a value").of(key=f"{key}{op}"))
     values = tuple(read(key, op, piece) for piece in pieces)
     return Term(key, values, negated, exact=kind is FieldType.PART and op == "=")
 
@@ -105,7 +112,7 @@ def _term(word: str, keys: Collection[str]) -> Term:
 def _bare(word: str, *, negated: bool) -> Term:
     pieces = [piece for piece in word.split(",") if piece]
     if not pieces:
-        raise FilterError(f"{word!r} names nothing to look for")
+        raise FilterError(Said("{word} names nothing to look for").of(word=f"{word!r}"))
     low = [piece.lower() for piece in pieces]
     if STATUSES.issuperset(low):
         return Term("status", tuple(low), negated)

@@ -12,10 +12,11 @@ from kusanya.alarms.acknowledgements import Acknowledgements, acknowledgements
 from kusanya.alarms.alarm import Alarm, describe_alarm_id, names_of
 from kusanya.alarms.rules import raised
 from kusanya.domain.business_day import format_instant
-from kusanya.domain.status import PAID
+from kusanya.domain.status import CONTRADICTION, PAID, Status
 from kusanya.handover.acts import ActRun, ShiftActs, load_acts
 from kusanya.lookup import Subject, load_subjects
 from kusanya.privacy import mask_text
+from kusanya.say import Said, joined
 from kusanya.store import Store
 from kusanya.store.records import IntentRow, Verdict
 from kusanya.text import safe
@@ -23,6 +24,8 @@ from kusanya.wire import Mode
 
 _HOUR: Final = timedelta(hours=1)
 _OPEN_SHOWN: Final = 20
+_COUNTED: Final = frozenset({*Status, CONTRADICTION})
+"""Statuses that are texts of ours, not only as they came."""
 
 
 class Handover(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,8 +112,6 @@ class HandoverLine(msgspec.Struct, frozen=True):
     part: str
     """happened, open or did."""
     text: str
-    is_quoted: bool = False
-    """True where it holds what people wrote: it is in no language of ours."""
 
 
 def lines(found: Handover) -> Iterator[HandoverLine]:
@@ -119,26 +120,35 @@ def lines(found: Handover) -> Iterator[HandoverLine]:
     def at(instant: datetime) -> str:
         return format_instant(instant, now=found.at)
 
-    created = f"{sum(found.statuses.values()):,} collections were created"
-    yield HandoverLine("happened", created + _shares(found.statuses))
-    ended = f"{sum(found.finals.values()):,} collections became final"
-    yield HandoverLine("happened", ended + _shares(found.finals))
+    created = Said("{total} collections were created").of(total=sum(found.statuses.values()))
+    yield HandoverLine("happened", _shares(created, found.statuses))
+    ended = Said("{total} collections became final").of(total=sum(found.finals.values()))
+    yield HandoverLine("happened", _shares(ended, found.finals))
     for currency, amount in sorted(found.collected.items()):
-        yield HandoverLine("happened", f"{safe(currency, 8)} {amount:,} collected")
+        yield HandoverLine(
+            "happened",
+            Said("{currency} {amount} collected").of(currency=safe(currency, 8), amount=amount),
+        )
     arrived = sum(found.deliveries.values())
-    bad = ", ".join(
-        f"{count:,} {word.replace('_', ' ')}"
+    bad = [
+        Said(f"{{count}} {word.replace('_', ' ')}").of(count=count)
         for word, count in sorted(found.deliveries.items())
         if word not in {Verdict.VERIFIED, Verdict.REPEAT}
-    )
-    brought = f"{arrived:,} deliveries arrived" + (f", of them {bad}" if bad else "")
+    ]
+    brought = Said("{total} deliveries arrived").of(total=arrived)
+    if bad:
+        brought = Said("{our_brought}, of them {our_list}").of(
+            our_brought=brought, our_list=joined(", ", bad)
+        )
     yield HandoverLine("happened", brought)
     # Before the acts, which may be many: it is what the next shift has to do.
     yield from (HandoverLine("open", line) for line in _open(found, at))
     yield HandoverLine("did", _actors(found))
-    yield from (HandoverLine("did", line, is_quoted=True) for line in _acts(found, at))
+    yield from (HandoverLine("did", line) for line in _acts(found, at))
     if found.acts.unlisted:
-        unlisted = f"and {found.acts.unlisted:,} routine acts before, counted above"
+        unlisted = Said("and {count} routine acts before, counted above").of(
+            count=found.acts.unlisted
+        )
         yield HandoverLine("did", unlisted)
 
 
@@ -185,10 +195,16 @@ def as_json(found: Handover) -> dict[str, Any]:
     }
 
 
-def _shares(counts: dict[str, int]) -> str:
-    """Return how many there are of what, as it follows a sentence."""
-    said = ", ".join(f"{count:,} {safe(word, 40)}" for word, count in _ordered(counts))
-    return f": {said}" if said else ""
+def _shares(sentence: Said, counts: dict[str, int]) -> Said:
+    """Return a sentence with how many there are of what."""
+    said = joined(", ", (_counted(word, count) for word, count in _ordered(counts)))
+    return joined(": ", (sentence, said))
+
+
+def _counted(word: str, count: int) -> Said:
+    if word in _COUNTED:
+        return Said(f"{{count}} {word}").of(count=count)
+    return Said("{count} {word}").of(count=count, word=safe(word, 40))
 
 
 def _actors(found: Handover) -> str:
@@ -196,7 +212,7 @@ def _actors(found: Handover) -> str:
     if not by_person:
         return "nobody has acted"
     people = ", ".join(f"{safe(name, 60)} {count:,}" for name, count in _ordered(by_person))
-    return f"{sum(by_person.values()):,} acts: {people}"
+    return Said("{count} acts: {people}").of(count=sum(by_person.values()), people=people)
 
 
 def _acts(found: Handover, at: Callable[[datetime], str]) -> Iterator[str]:
@@ -204,26 +220,41 @@ def _acts(found: Handover, at: Callable[[datetime], str]) -> Iterator[str]:
         row, count, when = run.last, len(run.rows), at(run.last.at)
         raw = run.subject or ""
         alarm = describe_alarm_id(raw, here=found.mode)
-        about = _reference(found, run) or alarm or mask_text(raw)
+        about = alarm or _quoted(_reference(found, run) or mask_text(raw))
         if count > 1:
-            when, about = f"{at(run.first_at)}–{when}", f"×{count:,}"
+            when, about = f"{at(run.first_at)}–{when}", _quoted(f"×{count:,}")
         why = mask_text(row.detail)
-        said = [when, row.actor, row.act.replace("_", " "), about, run.outcome, why]
-        yield safe("  ".join(part for part in said if part), 600)
+        act = row.act.replace("_", " ")
+        said = (when, _quoted(row.actor), act, about, safe(run.outcome, 200), _quoted(why))
+        yield joined("  ", said)
+
+
+def _quoted(text: str) -> Said:
+    """Return what a person wrote: it is in no language of ours."""
+    return Said("{text}").of(text=safe(text, 400))
 
 
 def _open(found: Handover, at: Callable[[datetime], str]) -> Iterator[str]:
     for one in found.alarms:
         who = _who(found, one)
-        yield one.text + (f" {safe(who, 60)} looks after it." if who else "")
+        held = Said("{who} looks after it.").of(who=safe(who, 60)) if who else ""
+        yield joined(" ", (one.text, held))
     for row in found.unknown[:_OPEN_SHOWN]:
-        first = "never sent" if row.first_sent_at is None else f"sent {at(row.first_sent_at)}"
+        first = (
+            "never sent"
+            if row.first_sent_at is None
+            else Said("sent {at}").of(at=at(row.first_sent_at))
+        )
         reference = safe(mask_text(row.reference), 60)
-        yield f"? outcome unknown: {reference}, TZS {row.amount:,}, {first}; never create it anew"
+        yield Said(
+            "? outcome unknown: {reference}, TZS {amount}, {our_first}; never create it anew"
+        ).of(reference=reference, amount=row.amount, our_first=first)
     if len(found.unknown) > _OPEN_SHOWN:
-        yield f"? and {len(found.unknown) - _OPEN_SHOWN:,} more creations of unknown outcome"
+        yield Said("? and {count} more creations of unknown outcome").of(
+            count=len(found.unknown) - _OPEN_SHOWN
+        )
     if found.open_prompts:
-        yield f"{found.open_prompts:,} collections have no final state yet"
+        yield Said("{count} collections have no final state yet").of(count=found.open_prompts)
     if not (found.alarms or found.unknown or found.open_prompts):
         yield "nothing is open"
 

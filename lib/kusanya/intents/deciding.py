@@ -14,6 +14,7 @@ from kusanya.errors import IntentError, IntentReason, KusanyaError, NotFound, St
 from kusanya.intents.log import log_resolved
 from kusanya.intents.resolving import OPEN, intent_of, is_being_sent
 from kusanya.intents.window import CLOCKS_APART, replay_left
+from kusanya.say import Said, joined
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, Decision, IntentRow, IntentState
 from kusanya.store.records.intent_rules import differences
@@ -51,8 +52,10 @@ def examine(
     """
     if not is_collection_id(collection_id):
         raise IntentError(
-            f"{safe(collection_id, 60) or 'nothing'} is no id of a collection: it begins with col_ "
-            "and goes on with letters and digits, as in the service's answer or its statement",
+            Said(
+                "{id} is no id of a collection: it begins with col_ and goes on with letters and "
+                "digits, as in the service's answer or its statement"
+            ).of(id=safe(collection_id, 60) or "nothing"),
             reason=IntentReason.OTHER_COLLECTION,
             intent_id=intent.id,
         )
@@ -65,7 +68,7 @@ def examine(
         except StoreError:
             raise
         except (KusanyaError, ValueError) as error:
-            trouble = f"the service could not be asked: {error}"
+            trouble = Said("the service could not be asked: {why}").of(why=str(error))
         else:
             asked = True
             store.record(poll_observation(found, at=now, observed_in=client.mode))
@@ -73,7 +76,9 @@ def examine(
     differs = [] if seen is None else [*differences(intent, seen), *_taken(store, intent, seen)]
     if missing:
         differs.append(
-            f"the service knows no {safe(collection_id, 60)} in {intent.mode.value} mode"
+            Said("the service knows no {id} in {mode} mode").of(
+                id=safe(collection_id, 60), mode=intent.mode.value
+            )
         )
     return Candidate(
         collection_id=collection_id,
@@ -85,8 +90,8 @@ def examine(
 
 
 def _taken(store: Store, intent: IntentRow, seen: CollectionRow) -> list[str]:
-    found = [
-        f"it belongs to the creation {other.id}"
+    found: list[str] = [
+        Said("it belongs to the creation {id}").of(id=other.id)
         for other in store.intents.by_reference(seen.mode, seen.reference)
         if other.id != intent.id and other.collection_id == seen.id
     ]
@@ -135,7 +140,9 @@ def decide(
     decided = store.intents.resolve(
         intent_id,
         collection_id=collection_id,
-        sentence=f"decided by {claimed(who, who=who, actor=actor)}: {why}",
+        sentence=Said("decided by {who}: {why}").of(
+            who=claimed(who, who=who, actor=actor), why=why
+        ),
         only_from=OPEN,
         decided=Decision(
             actor=actor, detail=f"{collection_id or 'nothing was created'}{seen}: {why}"
@@ -167,7 +174,7 @@ def _waiting_intent(store: Store, intent_id: str, *, now: datetime) -> IntentRow
 
 def _over(intent: IntentRow) -> IntentError:
     return IntentError(
-        f"this intent is {intent.state.value} already",
+        Said("this intent is {our_state} already").of(our_state=intent.state.value),
         reason=IntentReason.OVER,
         intent_id=intent.id,
     )
@@ -179,9 +186,11 @@ def _check_window(intent: IntentRow, candidate: Candidate | None, *, now: dateti
     if not left or (seen is not None and seen.reference == intent.reference):
         return
     raise IntentError(
-        f"its window is open for {_hours(left)} more: resume it, the same key and bytes tell "
-        "what happened; a person decides when the window is over, or sooner for a collection "
-        "that was seen under its reference",
+        Said(
+            "its window is open for {length} more: resume it, the same key and bytes tell what "
+            "happened; a person decides when the window is over, or sooner for a collection that "
+            "was seen under its reference"
+        ).of(length=_hours(left)),
         reason=IntentReason.WINDOW_OPEN,
         intent_id=intent.id,
     )
@@ -191,15 +200,19 @@ def _check_candidate(intent: IntentRow, candidate: Candidate, *, unseen: bool) -
     name = safe(candidate.collection_id, 60)
     if candidate.differs:
         raise IntentError(
-            f"{name} is not what became of this creation: {'; '.join(candidate.differs)}",
+            Said("{id} is not what became of this creation: {our_why}").of(
+                id=name, our_why=joined("; ", candidate.differs)
+            ),
             reason=IntentReason.OTHER_COLLECTION,
             intent_id=intent.id,
         )
     if candidate.seen is None and not unseen:
         why = candidate.trouble or "there is no API key to ask the service with"
         raise IntentError(
-            f"the store has never seen {name}, and {why}. Ask the service first; if you know "
-            "it from a statement alone, say so (--unseen)",
+            Said(
+                "the store has never seen {id}, and {our_why}. Ask the service first; if you know "
+                "it from a statement alone, say so (--unseen)"
+            ).of(id=name, our_why=why),
             reason=IntentReason.UNSEEN_COLLECTION,
             intent_id=intent.id,
         )
@@ -210,8 +223,10 @@ def _check_nothing(store: Store, intent: IntentRow) -> None:
         match = intent_of(store, seen)
         if match is not None and match.id == intent.id:
             raise IntentError(
-                f"something was created: the store knows {safe(seen.id, 60)} of this reference, "
-                "amount and phone",
+                Said(
+                    "something was created: the store knows {id} of this reference, amount and "
+                    "phone"
+                ).of(id=safe(seen.id, 60)),
                 reason=IntentReason.OTHER_COLLECTION,
                 intent_id=intent.id,
             )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kusanya.intents.window import effect_possible
+from kusanya.say import Said
 from kusanya.store.records import AttemptRow, IntentRow, IntentState
 
 _WAITING: Final = frozenset({IntentState.SENT, IntentState.UNKNOWN})
@@ -28,9 +29,13 @@ def outcome_sentence(intent: IntentRow, attempts: Sequence[AttemptRow]) -> str |
     number, outcome = last.number, intent.outcome
     if len(doubtful) == 1:
         first = doubtful[0]
-        return f"attempt {first} may have reached the service; attempt {number}: {outcome}"
+        return Said(
+            "attempt {first} may have reached the service; attempt {number}: {our_outcome}"
+        ).of(first=first, number=number, our_outcome=outcome)
     numbers = _numbers(doubtful)
-    return f"attempts {numbers} may have reached the service; attempt {number}: {outcome}"
+    return Said(
+        "attempts {numbers} may have reached the service; attempt {number}: {our_outcome}"
+    ).of(numbers=numbers, number=number, our_outcome=outcome)
 
 
 def _numbers(numbers: Iterable[int]) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 from kusanya.intents.leases import LEASE_TIME
 from kusanya.intents.log import log_resolved, log_window_closed
 from kusanya.intents.window import CLOCKS_APART, clock_was_set_back, replay_left
+from kusanya.say import Said
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentRow, IntentState
 from kusanya.wire import Collection, Mode
@@ -98,7 +99,7 @@ def _resolve(store: Store, intent: IntentRow, seen: Collection | CollectionRow) 
     resolved = store.intents.resolve(
         intent.id,
         collection_id=seen.id,
-        sentence=f"its answer was lost; {seen.id} with its reference was seen later",
+        sentence=Said("its answer was lost; {id} with its reference was seen later").of(id=seen.id),
         only_from=_WAITING,
     )
     log_resolved(resolved)

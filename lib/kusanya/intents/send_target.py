@@ -9,6 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from kusanya.errors import IntentError, IntentReason
+from kusanya.say import Said
 from kusanya.store.records import IntentRow, IntentState
 from kusanya.text import safe
 
@@ -25,7 +26,9 @@ class SendTarget(msgspec.Struct, frozen=True, kw_only=True):
         """Raise IntentError where the intent belongs to another profile than the named one."""
         if self.profile is not None and not intent.belongs_to(self.profile):
             raise IntentError(
-                f"this intent belongs to profile {_shown(intent.profile)}: use that one",
+                Said("this intent belongs to profile {profile}: use that one").of(
+                    profile=_shown(intent.profile)
+                ),
                 reason=IntentReason.OTHER_PROFILE,
                 intent_id=intent.id,
             )
@@ -42,15 +45,18 @@ class SendTarget(msgspec.Struct, frozen=True, kw_only=True):
             return
         if known is not None and intent.state is not IntentState.PREPARED:
             raise IntentError(
-                f"this intent was first sent to {_shown(known)}, and anywhere else it would be a "
-                f"second charge: send it from there, with profile {_shown(intent.profile)}",
+                Said(
+                    "this intent was first sent to {place}, and anywhere else it would be a "
+                    "second charge: send it from there, with profile {profile}"
+                ).of(place=_shown(known), profile=_shown(intent.profile)),
                 reason=IntentReason.OTHER_TARGET,
                 intent_id=intent.id,
             )
         if self.profile is None:
             raise IntentError(
-                "it is not known where this intent was first sent: "
-                f"name its profile, {_shown(intent.profile)}",
+                Said(
+                    "it is not known where this intent was first sent: name its profile, {profile}"
+                ).of(profile=_shown(intent.profile)),
                 reason=IntentReason.PROFILE_NEEDED,
                 intent_id=intent.id,
             )

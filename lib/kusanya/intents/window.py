@@ -12,6 +12,7 @@ from typing import Final
 from kusanya.client.attempts import AttemptOutcome
 from kusanya.domain.assumptions import REPLAY_HOURS, REPLAY_WINDOW
 from kusanya.errors import IntentError, IntentReason
+from kusanya.say import Said
 from kusanya.store.records import AttemptRow, IntentRow
 
 CLOCK_SLACK: Final = timedelta(seconds=5)
@@ -91,8 +92,10 @@ def check_window(intent: IntentRow, *, latest_at: datetime, now: datetime) -> No
         )
     if not replay_left(intent, now=now):
         raise IntentError(
-            f"its replay window of {REPLAY_HOURS} hours is over, and the service may charge again: "
-            "wait for an event with its reference, or decide it by hand",
+            Said(
+                "its replay window of {hours} hours is over, and the service may charge again: "
+                "wait for an event with its reference, or decide it by hand"
+            ).of(hours=REPLAY_HOURS),
             reason=IntentReason.WINDOW_CLOSED,
             intent_id=intent.id,
         )

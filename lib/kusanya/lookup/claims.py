@@ -9,8 +9,9 @@ import msgspec
 
 from kusanya.lookup.timeline import Timeline
 from kusanya.privacy import mask_text
+from kusanya.say import Said
 from kusanya.text import safe
-from kusanya.wording import money
+from kusanya.wording import money, status_word
 
 
 class ReceiptClaim(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,8 +36,10 @@ def _shared(timeline: Timeline) -> Iterator[ReceiptClaim]:
         row = shared.row
         other = f"{safe(mask_text(row.reference), 60)}, {safe(money(row.amount, row.currency), 60)}"
         yield ReceiptClaim(
-            sentence=f"Receipt {safe(shared.receipt, 60)} is kept with another payment too: "
-            f"{other}. A receipt is of one payment, so one of the two may be forged.",
+            sentence=Said(
+                "Receipt {receipt} is kept with another payment too: {other}. A receipt is of one "
+                "payment, so one of the two may be forged."
+            ).of(receipt=safe(shared.receipt, 60), other=other),
             urgent=True,
         )
 
@@ -45,16 +48,24 @@ def _unpaid(timeline: Timeline) -> Iterator[ReceiptClaim]:
     row = timeline.row
     if not timeline.is_claimed or row.is_paid:
         return
-    urgent, status = row.final_seen_at is not None, safe(row.status, 40)
+    urgent, status = row.final_seen_at is not None, status_word(row.status)
     for fact in timeline.receipts:
         yield ReceiptClaim(
-            sentence=f"Receipt {safe(fact.receipt, 60)} ({safe(mask_text(fact.source), 80)}) "
-            f"claims that this was paid, the service says {status}: ask the service first.",
+            sentence=Said(
+                "Receipt {receipt} ({source}) claims that this was paid, the service says "
+                "{status}: ask the service first."
+            ).of(
+                receipt=safe(fact.receipt, 60),
+                source=safe(mask_text(fact.source), 80),
+                status=status,
+            ),
             urgent=urgent,
         )
     if not timeline.receipts:
         yield ReceiptClaim(
-            sentence="A pasted confirmation may be of this payment, "
-            f"the service says {status}: ask the service first.",
+            sentence=Said(
+                "A pasted confirmation may be of this payment, the service says {status}: ask the "
+                "service first."
+            ).of(status=status),
             urgent=urgent,
         )

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from kusanya.domain.status import OPEN
+from kusanya.say import Said, joined
 from kusanya.state.observation import Observation, Source
 from kusanya.store.records import (
     AttemptRow,
@@ -72,7 +73,7 @@ def receipt_entries(receipts: Iterable[ReceiptFact]) -> list[TimelineEntry]:
             at=fact.at,
             kind=EventKind.RECEIPT,
             word="receipt",
-            detail=f"{fact.receipt}, of the operator",
+            detail=Said("{receipt}, of the operator").of(receipt=fact.receipt),
             source=fact.source,
         )
         for fact in receipts
@@ -103,19 +104,20 @@ def _observation_detail(fact: Observation) -> str:
         case Source.ANSWER if fact.replayed:
             return "202 replayed: the original answer, it tells the past"
         case Source.ANSWER if fact.collection.status in OPEN:
-            return f"202, fee fixed at {fact.collection.fee:,}; the service prompts the phone"
+            return Said("202, fee fixed at {fee}; the service prompts the phone").of(
+                fee=fact.collection.fee
+            )
         case Source.ANSWER:
-            detail = f"202, fee fixed at {fact.collection.fee:,}"
+            detail: str = Said("202, fee fixed at {fee}").of(fee=fact.collection.fee)
         case Source.EVENT:
-            detail = f"{fact.event_id} verified"
+            detail = Said("{event} verified").of(event=fact.event_id)
         case Source.EVENT_CHECK:
             detail = f"GET /v1/events/{fact.event_id}"
         case Source.POLL:
             detail = f"GET /v1/collections/{fact.collection.id}"
-    cause = ": ".join(
-        part for part in (fact.collection.failure_code, fact.collection.failure_message) if part
-    )
-    return f"{detail}; {cause}" if cause else detail
+    failure = (fact.collection.failure_code, fact.collection.failure_message)
+    cause = ": ".join(part for part in failure if part)
+    return Said("{our_detail}; {cause}").of(our_detail=detail, cause=cause) if cause else detail
 
 
 def delivery_entries(deliveries: Sequence[DeliveryRow]) -> list[TimelineEntry]:
@@ -127,13 +129,23 @@ def delivery_entries(deliveries: Sequence[DeliveryRow]) -> list[TimelineEntry]:
         if row.verdict is Verdict.VERIFIED:
             kind, detail = EventKind.ANSWERED, "after the commit"
         elif row.verdict is Verdict.REPEAT:
-            kind, detail = EventKind.REPEAT, f"{row.event_id} again: known already, no effect"
+            kind, detail = (
+                EventKind.REPEAT,
+                Said("{event} again: known already, no effect").of(event=row.event_id),
+            )
         else:
             why = row.reason or row.verdict.value
-            kind, detail = EventKind.REFUSED, f"a delivery was not believed: {why}"
+            kind, detail = (
+                EventKind.REFUSED,
+                Said("a delivery was not believed: {our_why}").of(our_why=why),
+            )
         entries.append(
             TimelineEntry(
-                at=at, kind=kind, word=f"we answered {row.answer}", detail=detail, source="receiver"
+                at=at,
+                kind=kind,
+                word=Said("we answered {code}").of(code=row.answer),
+                detail=detail,
+                source="receiver",
             )
         )
     return entries
@@ -152,11 +164,12 @@ def intent_entries(intent: IntentRow, attempts: Iterable[AttemptRow]) -> list[Ti
 
 
 def _attempt_entry(attempt: AttemptRow) -> TimelineEntry:
-    detail = f"POST /v1/collections, attempt {attempt.number}"
+    detail = Said("POST /v1/collections, attempt {number}").of(number=attempt.number)
     is_sent = attempt.outcome != _NOT_SENT
     if is_sent and attempt.outcome is not None and attempt.outcome != _ANSWERED:
-        status = "" if attempt.status is None else f", status {attempt.status}"
-        detail += f": {attempt.outcome.replace('_', ' ')}{status}"
+        status = "" if attempt.status is None else Said("status {code}").of(code=attempt.status)
+        outcome = joined(", ", (attempt.outcome.replace("_", " "), status))
+        detail = joined(": ", (detail, outcome))
     return TimelineEntry(
         at=attempt.sent_at,
         kind=EventKind.SENT,

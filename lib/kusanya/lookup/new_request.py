@@ -18,6 +18,7 @@ from kusanya.lookup.around import Neighbours
 from kusanya.lookup.creation_timeline import CreationTimeline
 from kusanya.lookup.timeline import Timeline
 from kusanya.privacy import redact
+from kusanya.say import Said
 from kusanya.store.records import CollectionRow, IntentRow, IntentState
 from kusanya.text import safe
 from kusanya.wording import OTHER, UNKNOWN_OUTCOME, Advice, advise, is_late, money
@@ -102,9 +103,8 @@ def _amount(timeline: AnyTimeline) -> int:
 
 
 def _no(reason: Reason, because: str, next_step: str) -> NewRequest:
-    return NewRequest(
-        safe=False, reason=reason, sentence=f"no new request: {because}", next_step=next_step
-    )
+    sentence = Said("no new request: {our_because}").of(our_because=because)
+    return NewRequest(safe=False, reason=reason, sentence=sentence, next_step=next_step)
 
 
 def _of_collection(timeline: Timeline) -> Iterator[NewRequest]:
@@ -188,9 +188,13 @@ def _of_neighbours(
         named = f"{safe(redact(first.reference), 60)}, {money(first.amount)}"
         yield _no(
             Reason.EARLIER_REQUEST,
-            f"wait, an earlier request ({named}) may still charge this customer",
-            f"Look {first.id} up: resume it with its own key, or have somebody decide it. "
-            "Never create another.",
+            Said("wait, an earlier request ({named}) may still charge this customer").of(
+                named=named
+            ),
+            Said(
+                "Look {id} up: resume it with its own key, or have somebody decide it. Never "
+                "create another."
+            ).of(id=first.id),
         )
     elif around.creations:
         left = [one for one in around.creations if one.state is not IntentState.PREPARED]
@@ -199,13 +203,16 @@ def _of_neighbours(
             "the outcome of another creation on this phone is unknown"
             if left
             else "another creation on this phone was not taken yet and may still be sent",
-            f"Look {(left or around.creations)[-1].id} up first: resume it, or have somebody "
-            "decide it.",
+            Said("Look {id} up first: resume it, or have somebody decide it.").of(
+                id=(left or around.creations)[-1].id
+            ),
         )
     if around.claimed is not None:
         yield _no(
             Reason.CLAIMED_UNDER_REFERENCE,
-            f"another one of the same reference has a receipt, {safe(around.claimed.id, 60)}",
+            Said("another one of the same reference has a receipt, {id}").of(
+                id=safe(around.claimed.id, 60)
+            ),
             "Ask the service about the other one before anything else; send no prompt.",
         )
     if any(row.final_seen_at is None for row in (*around.also, *around.same_reference)):
@@ -218,7 +225,7 @@ def _of_neighbours(
     if paid is not None:
         yield _no(
             Reason.PAID_UNDER_REFERENCE,
-            f"the same reference is paid already, by {safe(paid.id, 60)}",
+            Said("the same reference is paid already, by {id}").of(id=safe(paid.id, 60)),
             "Look the paid one up; send no prompt.",
         )
 

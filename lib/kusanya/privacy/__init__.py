@@ -12,6 +12,7 @@ import re
 from typing import Any, Final
 
 from kusanya.domain.assumptions import PHONE_MAX_DIGITS, PHONE_MIN_DIGITS
+from kusanya.say import Said
 
 _SEPARATORS: Final = re.compile(r"[\s().\-\u00a0\u2010-\u2015]")
 _DIGITS: Final = re.compile(r"[0-9]+")
@@ -47,7 +48,9 @@ def normalise_phone(spelling: str) -> str:
     else:
         national = digits.removeprefix("0")
     if len(national) != 9:  # noqa: PLR2004 - the length of a Tanzanian subscriber number
-        raise PhoneError(f"after 255 or the leading 0 come 9 digits, not {len(national)}")
+        raise PhoneError(
+            Said("after 255 or the leading 0 come 9 digits, not {count}").of(count=len(national))
+        )
     if not _TANZANIAN.fullmatch(national):
         raise PhoneError("a Tanzanian mobile number begins with 6 or 7 after 255")
     return _COUNTRY + national

@@ -39,8 +39,8 @@ from kusanya.domain.assumptions import DEFAULT_PROFILE, KEY_PREFIX, SIGNATURE_HE
 from kusanya.domain.roles import Role
 from kusanya.errors import ConfigurationError
 from kusanya.profiles.profile import APPLICATION
+from kusanya.say import Language, Said
 from kusanya.wire import Mode
-from kusanya.wording import Language
 
 _log: Final = logging.getLogger("kusanya.profiles")
 _LARGEST_BYTES: Final = 1024 * 1024
@@ -103,10 +103,14 @@ def read_config(environ: Mapping[str, str]) -> ConfigFile:
     except FileNotFoundError:
         if environ.get("KUSANYA_CONFIG"):
             # A slip in a unit file must not become the defaults.
-            raise ConfigurationError(f"KUSANYA_CONFIG names {path}, which is not there") from None
+            raise ConfigurationError(
+                Said("KUSANYA_CONFIG names {path}, which is not there").of(path=path)
+            ) from None
         return ConfigFile()
     except OSError as error:
-        raise ConfigurationError(f"cannot read {path}: {error.strerror}") from error
+        raise ConfigurationError(
+            Said("cannot read {path}: {why}").of(path=path, why=error.strerror)
+        ) from error
     except msgspec.MsgspecError as error:
         raise ConfigurationError(f"{path} is not a usable configuration: {error}") from error
 

@@ -12,6 +12,7 @@ from kusanya.privacy.secret_url import SecretUrl
 from kusanya.profiles.config_file import ProfileSection, config_path, default_store, read_config
 from kusanya.profiles.profile import APPLICATION, EndpointSecret, Profile
 from kusanya.profiles.secret_files import SecretText, find_secret
+from kusanya.say import Said
 from kusanya.wire import Mode
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_\-]{0,39}")
@@ -29,8 +30,10 @@ def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) ->
     if chosen not in file.profiles and (file.profiles or chosen != DEFAULT_PROFILE):
         known = ", ".join(sorted(file.profiles)) or "none"
         raise ConfigurationError(
-            f"no profile {chosen!r} in {config_path(environ)}; there: {known}. Choose one with "
-            "--profile, KUSANYA_PROFILE or default_profile in that file"
+            Said(
+                "no profile {name} in {path}; there: {names}. Choose one with --profile, "
+                "KUSANYA_PROFILE or default_profile in that file"
+            ).of(name=f"{chosen!r}", path=config_path(environ), names=known)
         )
     section = file.profiles.get(chosen, ProfileSection())
     mode = _mode(environ.get("KUSANYA_MODE"), section.mode)

@@ -9,6 +9,7 @@ from kusanya.domain.roles import Role
 from kusanya.errors import ConfigurationError
 from kusanya.privacy.secret import Secret
 from kusanya.privacy.secret_url import SecretUrl
+from kusanya.say import Said
 from kusanya.wire import Mode
 
 APPLICATION: Final = "kusanya"
@@ -57,8 +58,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         """Return the mode that was given; raises ConfigurationError where it would be a guess."""
         if not self.mode_given:
             raise ConfigurationError(
-                "no mode: give --mode test or --mode live, set KUSANYA_MODE, or write mode in "
-                f"profile {self.name!r}"
+                Said(
+                    "no mode: give --mode test or --mode live, set KUSANYA_MODE, or write mode in "
+                    "profile {name}"
+                ).of(name=f"{self.name!r}")
             )
         return self.mode
 
@@ -66,7 +69,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
         """Return the service's address; raises ConfigurationError where none is known."""
         if self.base_url is None:
             raise ConfigurationError(
-                f"no service address: set KUSANYA_BASE_URL, or base_url in profile {self.name!r}"
+                Said("no service address: set KUSANYA_BASE_URL, or base_url in profile {name}").of(
+                    name=f"{self.name!r}"
+                )
             )
         return self.base_url
 

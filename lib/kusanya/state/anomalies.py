@@ -14,6 +14,7 @@ import msgspec
 from kusanya.domain.business_day import EAT
 from kusanya.domain.status import CODED, EVENT_TYPES, Status
 from kusanya.privacy import mask_text
+from kusanya.say import Said, joined
 from kusanya.state.observation import CollectionState, Contradiction, Observation, Source
 from kusanya.text import safe
 
@@ -174,11 +175,17 @@ _ORDER: Final = {kind: place for place, kind in enumerate(AnomalyKind)}
 def anomaly_of(contradiction: Contradiction) -> Anomaly:
     """Return what is odd about a field for which different facts were observed."""
     kind, sentence, urgent = _CHANGED.get(contradiction.field, _TEXT)
-    said = "; ".join(
-        f"{_shown(contradiction.field, value)} ({_SOURCES[source]})"
-        for value, source in zip(contradiction.values, contradiction.sources, strict=True)
+    claims = joined(
+        "; ",
+        (
+            Said("{value} ({our_source})").of(
+                value=_shown(contradiction.field, value), our_source=_SOURCES[source]
+            )
+            for value, source in zip(contradiction.values, contradiction.sources, strict=True)
+        ),
     )
-    return Anomaly(kind=kind, sentence=f"{sentence} Said: {said}.", urgent=urgent)
+    sentence = joined(" ", (sentence, Said("Said: {our_list}.").of(our_list=claims)))
+    return Anomaly(kind=kind, sentence=sentence, urgent=urgent)
 
 
 def _shown(field: str, value: str) -> str:
@@ -206,15 +213,21 @@ def _of_money(state: CollectionState) -> Iterator[Anomaly]:
     if state.fee > state.amount:
         yield _odd(
             AnomalyKind.FEE_ABOVE_AMOUNT,
-            f"The fee of {state.fee:,} is above the amount of {state.amount:,}.",
+            Said("The fee of {fee} is above the amount of {amount}.").of(
+                fee=state.fee, amount=state.amount
+            ),
             urgent=True,
         )
     if state.fee < 0:
-        yield _odd(AnomalyKind.FEE_NEGATIVE, f"The fee is negative: {state.fee:,}.", urgent=True)
+        yield _odd(
+            AnomalyKind.FEE_NEGATIVE,
+            Said("The fee is negative: {fee}.").of(fee=state.fee),
+            urgent=True,
+        )
     if state.amount <= 0:
         yield _odd(
             AnomalyKind.AMOUNT_NOT_POSITIVE,
-            f"The amount is {state.amount:,}; a payment is at least 1.",
+            Said("The amount is {amount}; a payment is at least 1.").of(amount=state.amount),
             urgent=True,
         )
 
@@ -252,14 +265,18 @@ def _of_words(state: CollectionState) -> Iterator[Anomaly]:
     if state.failure_code and CODED.isdisjoint(state.statuses):
         yield _odd(
             AnomalyKind.FAILURE_CODE_WITHOUT_FAILURE,
-            f"It carries the failure code {safe(state.failure_code, 60)} but did not fail.",
+            Said("It carries the failure code {code} but did not fail.").of(
+                code=safe(state.failure_code, 60)
+            ),
         )
     for status in state.statuses:
         if status not in _STATUSES:
             yield _odd(
                 AnomalyKind.UNKNOWN_STATUS,
-                f"The service reported the status {safe(status, 60)}, which the specification does "
-                "not name. It counts neither as paid nor as failed; ask what it means.",
+                Said(
+                    "The service reported the status {status}, which the specification does not "
+                    "name. It counts neither as paid nor as failed; ask what it means."
+                ).of(status=safe(status, 60)),
                 urgent=state.is_final,
             )
 
@@ -271,8 +288,10 @@ def _of_facts(state: CollectionState, facts: Sequence[Observation]) -> Iterator[
     if len(state.event_ids) > 1:
         yield _odd(
             AnomalyKind.SEVERAL_EVENTS,
-            f"{len(state.event_ids)} different events arrived for one collection; one is sent for "
-            "each final state, and there is only one.",
+            Said(
+                "{count} different events arrived for one collection; one is sent for each final "
+                "state, and there is only one."
+            ).of(count=len(state.event_ids)),
         )
     for fact in facts:
         if fact.event_type is None:
@@ -282,15 +301,18 @@ def _of_facts(state: CollectionState, facts: Sequence[Observation]) -> Iterator[
         if expected is None:
             yield _odd(
                 AnomalyKind.UNKNOWN_EVENT_TYPE,
-                f"An event of type {said} arrived, which the specification does not name; the "
-                "collection inside it was taken at its word.",
+                Said(
+                    "An event of type {type} arrived, which the specification does not name; the "
+                    "collection inside it was taken at its word."
+                ).of(type=said),
             )
         elif expected != fact.collection.status:
             yield _odd(
                 AnomalyKind.TYPE_AND_STATUS_DISAGREE,
-                f"An event says {said}, but the collection inside it says "
-                f"{safe(fact.collection.status, 60)}. The collection was taken at its word; fetch "
-                "it to be sure.",
+                Said(
+                    "An event says {type}, but the collection inside it says {status}. The "
+                    "collection was taken at its word; fetch it to be sure."
+                ).of(type=said, status=safe(fact.collection.status, 60)),
                 urgent=True,
             )
         if fact.event_created_at is not None and fact.event_created_at < fact.collection.created_at:

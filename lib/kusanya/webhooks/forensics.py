@@ -17,6 +17,7 @@ from kusanya.clock import SystemClock
 from kusanya.domain.limits import SIGNATURE_TOLERANCE_S
 from kusanya.errors import WireError
 from kusanya.privacy.secret import Secret
+from kusanya.say import Said
 from kusanya.webhooks.signature import (
     AnySecret,
     DuplicateSignature,
@@ -130,7 +131,7 @@ def _authentic(payload: bytes, secret_index: int, skew: int | None) -> DeliveryF
         event = decode_event(payload)
     except WireError as error:
         word = "unparseable"
-        sentence = f"The signature is good, but the body is {error}."
+        sentence = Said("The signature is good, but the body is {what}.").of(what=str(error))
     else:
         if event.data.mode != event.mode:
             sentence = "The delivery is authentic, but event and collection differ in mode."
@@ -164,9 +165,9 @@ def _out_of_time(
         signed = check(payload, header, secrets, tolerance=None)
     except SignatureError as error:
         diagnosis = _untangle(payload, header, secrets, also, error)
-        sentence = (
-            f"Its t is {distance} s {side} the time of receipt. Besides: {diagnosis.sentence}"
-        )
+        sentence = Said(
+            "Its t is {seconds} s {our_way} the time of receipt. Besides: {our_said}"
+        ).of(seconds=distance, our_way=side, our_said=diagnosis.sentence)
         return _Diagnosis(diagnosis.cause, sentence, diagnosis.endpoint, diagnosis.secret_index)
     advice = (
         "it was held up or sent again by somebody else, or this machine's clock is ahead"
@@ -175,7 +176,10 @@ def _out_of_time(
     )
     return _Diagnosis(
         "clock",
-        f"The signature is good, but its t is {distance} s {side} the time of receipt: {advice}.",
+        Said(
+            "The signature is good, but its t is {seconds} s {our_way} the time of receipt: "
+            "{our_why}."
+        ).of(seconds=distance, our_way=side, our_why=advice),
         secret_index=signed.secret_index,
     )
 
@@ -210,7 +214,11 @@ class _SecretOwner(msgspec.Struct, frozen=True):
 
     @property
     def whose(self) -> str:
-        return "" if self.endpoint is None else f" with the secret of endpoint {self.endpoint}"
+        return (
+            ""
+            if self.endpoint is None
+            else Said(" with the secret of endpoint {endpoint}").of(endpoint=self.endpoint)
+        )
 
     def diagnosis(self, cause: str, sentence: str) -> _Diagnosis:
         return _Diagnosis(cause, sentence, self.endpoint, self.index)
@@ -247,8 +255,10 @@ def _diagnoses(
                 if _fits(parts, _hex(owner.key, stamp + b"." + body)):
                     yield owner.diagnosis(
                         change.value,
-                        f"The body was changed on its way: {SENTENCES[change]}. Without that it "
-                        f"would be authentic{owner.whose}.",
+                        Said(
+                            "The body was changed on its way: {our_what}. Without that it would "
+                            "be authentic{our_whose}."
+                        ).of(our_what=SENTENCES[change], our_whose=owner.whose),
                     )
 
 
@@ -263,29 +273,37 @@ def _by_header(
             if isinstance(error, SignatureMismatch):
                 yield owner.diagnosis(
                     "other_endpoint",
-                    f"It is authentic{owner.whose}: the service sends it to the wrong address, or "
-                    "this endpoint has the wrong secret.",
+                    Said(
+                        "It is authentic{our_whose}: the service sends it to the wrong address, "
+                        "or this endpoint has the wrong secret."
+                    ).of(our_whose=owner.whose),
                 )
             elif isinstance(error, DuplicateSignature):
                 yield owner.diagnosis(
                     "duplicated",
-                    f"The signature came twice and one of them is authentic{owner.whose}: a proxy "
-                    "copies or joins headers.",
+                    Said(
+                        "The signature came twice and one of them is authentic{our_whose}: a "
+                        "proxy copies or joins headers."
+                    ).of(our_whose=owner.whose),
                 )
             elif isinstance(error, TimestampNotInteger):
                 yield owner.diagnosis(
                     "timestamp_form",
-                    f"It was signed{owner.whose}, but with a t that is no integer.",
+                    Said("It was signed{our_whose}, but with a t that is no integer.").of(
+                        our_whose=owner.whose
+                    ),
                 )
             else:
                 yield owner.diagnosis(
                     "rewritten_header",
-                    f"The header was rewritten on its way; what it says is authentic{owner.whose}.",
+                    Said(
+                        "The header was rewritten on its way; what it says is authentic{our_whose}."
+                    ).of(our_whose=owner.whose),
                 )
         elif signature == expected and name != "v1":
             yield owner.diagnosis(
                 "other_scheme",
-                f"The signature is right, but it is called {name} and not v1.",
+                Said("The signature is right, but it is called {name} and not v1.").of(name=name),
             )
         elif signature == expected:
             yield owner.diagnosis(
@@ -294,7 +312,9 @@ def _by_header(
         elif len(signature) >= _PREFIX and expected.startswith(signature):
             yield owner.diagnosis(
                 "truncated",
-                f"The signature is right as far as it goes, but it is cut{owner.whose}.",
+                Said("The signature is right as far as it goes, but it is cut{our_whose}.").of(
+                    our_whose=owner.whose
+                ),
             )
         elif value.rstrip(b"=") == base64.b64encode(bytes.fromhex(expected.decode())).rstrip(b"="):
             yield owner.diagnosis("base64", "The signature is right, but in base64 and not in hex.")

@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from kusanya.domain.limits import SIGNATURE_TOLERANCE_S
+from kusanya.say import Said
 
 
 class RefusalReason(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,14 +27,15 @@ REFUSAL_REASONS: Final[dict[str, RefusalReason]] = {
     "timestamp_not_integer": RefusalReason(sentence="t is not a whole number"),
     "missing_v1": RefusalReason(sentence="the header has no v1 digest"),
     "too_old": RefusalReason(
-        sentence=(
-            f"t is more than {SIGNATURE_TOLERANCE_S} s in the past: a replay, or a clock that is "
-            "wrong"
-        ),
+        sentence=Said(
+            "t is more than {seconds} s in the past: a replay, or a clock that is wrong"
+        ).of(seconds=SIGNATURE_TOLERANCE_S),
         next_step=_COMPARE_CLOCKS,
     ),
     "too_new": RefusalReason(
-        sentence=f"t is more than {SIGNATURE_TOLERANCE_S} s in the future: a clock is wrong",
+        sentence=Said("t is more than {seconds} s in the future: a clock is wrong").of(
+            seconds=SIGNATURE_TOLERANCE_S
+        ),
         next_step=_COMPARE_CLOCKS,
     ),
     "no_match": RefusalReason(

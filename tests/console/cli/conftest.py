@@ -9,9 +9,9 @@ import pytest
 from tests.console.seeding import NOW, Seed
 
 from kusanya.clock import ManualClock
+from kusanya.say import Language
 from kusanya.store import Store
 from kusanya.telemetry.logs import configure
-from kusanya.wording import Language
 from kusanya_console.cli.command_line import main
 from kusanya_console.ui import language
 

@@ -12,8 +12,8 @@ import pytest
 from tests.console.seeding import NOW, Seed
 from tests.kit.messages import CHANNELS, message
 
+from kusanya.say import Language
 from kusanya.wire import Mode
-from kusanya.wording import Language
 
 Kusanya = Callable[..., tuple[int, str, str]]
 

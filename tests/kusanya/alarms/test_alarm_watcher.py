@@ -22,6 +22,7 @@ from kusanya.alarms.notices.targets import targets
 from kusanya.alarms.rules import raised
 from kusanya.clock import ManualClock
 from kusanya.errors import AuthenticationError, ConfigurationError, StoreUnavailable
+from kusanya.say import Language
 from kusanya.store import Store
 from kusanya.store.records.watchers import PendingNotice
 from kusanya.wire import Mode
@@ -66,6 +67,22 @@ def test_an_endpoint_that_fails_for_three_days_is_sent_once_and_once_more_when_d
     assert shop.inbox.messages[-1][1].body == "recovered: endpoint shop, after 3 days"
     shop.run([watcher], DAY, every=HOUR)
     assert len(shop.inbox.messages) == 3
+
+
+def test_people_are_told_in_their_language_and_programs_in_english(shop: WatchedShop) -> None:
+    watcher = shop.watcher(language=Language.SWAHILI)
+    shop.delivered(answer=400)
+    shop.run([watcher], 10 * MINUTE)
+    shop.delivered()
+    shop.run([watcher], 10 * MINUTE, every=MINUTE)
+    (_, raised_), (_, recovered) = shop.inbox.messages
+    assert raised_.title == "Kusanya live, dharura: tahadhari 1"
+    assert raised_.body.startswith("DHARURA kinashindwa: shop kilikataa 1, no_match; kosa saa ")
+    assert raised_.body.endswith("kabla ya jaribio lijalo. Tazama console/README.md#alarm-failing")
+    [alarm] = raised_.data["alarms"]
+    assert alarm["sentence"].startswith("failing: shop refused 1, no_match; a failure at or after")
+    assert recovered.body.startswith("imekwisha: kituo shop, baada ya dakika ")
+    assert recovered.data["recovered"][0]["name"] == "endpoint shop"
 
 
 def test_each_message_and_each_failed_one_is_a_line_of_the_log(

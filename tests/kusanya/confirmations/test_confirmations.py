@@ -12,7 +12,7 @@ from tests.kit.messages import ISSUERS, message, spoiled
 from kusanya.confirmations import Direction, grammar, read
 from kusanya.confirmations.fragments import TEXT_MAX, plain
 from kusanya.confirmations.issuers import GRAMMARS
-from kusanya.wording import Language
+from kusanya.say import Language
 
 START = datetime(2026, 6, 19, 4, 0, tzinfo=UTC)
 

@@ -23,9 +23,9 @@ from kusanya.lookup import (
     load_timeline,
     new_request,
 )
+from kusanya.say import Language
 from kusanya.store import Store
 from kusanya.wire import Mode
-from kusanya.wording import Language
 
 NOW = datetime(2026, 6, 21, 12, 0, tzinfo=UTC)
 PAID = NOW - timedelta(hours=3)

@@ -9,6 +9,7 @@ from tests.kit.intents import prepare_intent
 
 from kusanya.clock import ManualClock
 from kusanya.errors import IntentError
+from kusanya.say import Language, Said, in_language, keep
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.records import AttemptStart, ChangeKind, IntentRow, IntentState, Repeat
@@ -282,6 +283,19 @@ def test_a_resolution_from_other_states_only_leaves_the_intent(store: Store, mak
         only_from=(IntentState.PREPARED, IntentState.UNKNOWN),
     )
     assert row == begun.intent == store.intents.get(begun.intent.id)
+
+
+def test_what_became_of_an_intent_is_kept_as_a_text_of_ours_in_every_language(store: Store) -> None:
+    said = Said("decided by {who}: {why}").of(who="asha", why='by "statement" \0 \ud800')
+    intent = prepare(store)
+    decided = store.intents.resolve(intent.id, collection_id=None, sentence=said)
+    (read,) = store.intents.page().rows
+    assert decided == read == store.intents.get(intent.id)
+    assert read.outcome is not None
+    assert in_language(read.outcome, Language.SWAHILI).startswith("imeamuliwa na asha: by ")
+    forged = prepare(store, "key-2", reference="INV-2")
+    kept = store.intents.resolve(forged.id, collection_id=None, sentence=keep(said))
+    assert kept.outcome == keep(said), "a text from outside is no text of ours"
 
 
 def test_one_process_at_a_time_holds_a_lease(store: Store, clock: ManualClock, make: Any) -> None:

@@ -44,7 +44,7 @@ def test_an_event_and_a_collection_of_different_modes_are_pointed_out(payload: b
 
 @pytest.mark.parametrize(
     ("ahead", "reason", "says"),
-    [(-400, "too_old", "400 s behind"), (4000, "too_new", "4000 s ahead of")],
+    [(-400, "too_old", "400 s behind"), (4000, "too_new", "4,000 s ahead of")],
 )
 def test_a_delivery_that_is_only_late_or_early_is_reported_with_its_seconds(
     payload: bytes, ahead: int, reason: str, says: str

@@ -9,16 +9,19 @@ from kusanya.privacy import mask_text
 from kusanya.store.records import AuditRow
 from kusanya.text import safe
 from kusanya_console.cli.lookup.words import in_eat
+from kusanya_console.ui.language import translate
 
 
 def audit_line(row: AuditRow, subjects: Mapping[str, Subject]) -> str:
     """Return one act as a line, with the reference of what it was done to where that has one."""
-    said = mask_text(f"{row.detail}  {row.outcome}".strip())
+    said = mask_text(f"{row.detail}  {translate(row.outcome)}".strip())
     of = subjects.get(row.subject or "")
     named = "" if of is None else f"  {mask_text(of.reference)}"
     raw = row.subject or "-"
-    about = f"{describe_alarm_id(raw) or mask_text(raw)}{named}"
-    return safe(f"{in_eat(row.at)}  {row.actor}  {row.act}  {about}  {said}", 600)
+    alarm = describe_alarm_id(raw)
+    about = f"{mask_text(raw) if alarm is None else translate(alarm)}{named}"
+    act = translate(row.act.replace("_", " "))
+    return safe(f"{in_eat(row.at)}  {row.actor}  {act}  {about}  {said}", 600)
 
 
 def audit_json(row: AuditRow, subjects: Mapping[str, Subject]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from kusanya.confirmations.reading import NO_MESSAGE, read
 from kusanya.privacy import mask_text
 from kusanya.text import safe
 from kusanya_console.output import DONE, FAILED, USAGE, Refused, say, say_json
-from kusanya_console.ui.language import translate_filled
+from kusanya_console.ui.language import translate
 
 _MESSAGES_MAX: Final = 100_000
 """Characters that are read of a message; none has as many."""
@@ -85,7 +85,7 @@ def answer_all(
         try:
             found = ask(text)
         except Refused as error:
-            why = str(error) if as_json else translate_filled(str(error))
+            why = str(error) if as_json else translate(str(error))
             found = LookupReport((), {}, ExitCode.NOT_FOUND, why)
         asked = safe(mask_text(text), _ASKED_MAX)
         if as_json:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kusanya.privacy import mask_text
+from kusanya.say import Said
 from kusanya.text import safe
 from kusanya_console.cli.options import (
     AsJson,
@@ -214,13 +215,15 @@ def verify(
 ) -> None:
     """Say whether a delivery is authentic, else what most likely went wrong and exit 1."""
     from kusanya.webhooks.forensics import explain
-    from kusanya_console.ui.language import translate_filled
+    from kusanya_console.ui.language import translate
 
     speak(as_json=as_json)
     try:
         payload = body.read_bytes()
     except OSError as error:
-        raise Refused(f"cannot read {body}: {error.strerror}", code=USAGE) from error
+        raise Refused(
+            Said("cannot read {path}: {why}").of(path=body, why=error.strerror), code=USAGE
+        ) from error
     secrets = list(secret or [])
     if not secrets:
         endpoints = profile_of(profile).endpoints
@@ -233,7 +236,7 @@ def verify(
             {"authentic": finding.authentic, "reason": finding.reason, "why": finding.sentence}
         )
     else:
-        say(safe(translate_filled(finding.sentence), 1_000))
+        say(safe(translate(finding.sentence), 1_000))
     if not finding.authentic:
         stop(FAILED)
 
@@ -242,11 +245,15 @@ def _keep_receipts(store: "Store", found: "LookupResult", mode: "Mode", *, as_cl
     kept = [message for message in found.messages if message.keeps_receipt]
     if not kept:
         raise Refused("no receipt was kept: no message here fits one payment alone")
+    from kusanya.wording import status_word
+
     unpaid = next((message.row for message in kept if message.claims_unpaid), None)
     if unpaid is not None and not as_claim:
         raise Refused(
-            f"no receipt was kept: the service calls this payment {safe(unpaid.status, 40)}, so "
-            "the receipt is only a claim. Ask the service first; --as-claim keeps it all the same"
+            Said(
+                "no receipt was kept: the service calls this payment {status}, so the receipt "
+                "is only a claim. Ask the service first; --as-claim keeps it all the same"
+            ).of(status=status_word(unpaid.status))
         )
     for message in kept:
         if message.row is not None and message.confirmation.receipt is not None:

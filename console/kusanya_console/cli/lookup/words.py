@@ -34,7 +34,7 @@ from kusanya.wire import Mode
 from kusanya.wording import Advice, Wording
 from kusanya_console.lookup.message_lines import summary
 from kusanya_console.lookup.words import looked_at, looked_for, tried
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import attempt_words, first_sent_words
 
 _STORIES: Final = 5
@@ -101,9 +101,9 @@ def nothing_line(mode: Mode, found: LookupResult) -> str:
     if found.messages:
         return translate("no payment of ours fits the message")
     if found.trouble and found.is_message:
-        return translate_filled(found.trouble)
+        return translate(found.trouble)
     if found.trouble:
-        return translate("not a phone number: {why}", why=translate_filled(found.trouble))
+        return translate("not a phone number: {why}", why=translate(found.trouble))
     if found.elsewhere:
         other = "test" if mode == "live" else "live"
         return translate(
@@ -126,7 +126,7 @@ def nothing_line(mode: Mode, found: LookupResult) -> str:
 
 def _message_lines(message: MessageMatch) -> Iterator[str]:
     yield summary(message)
-    yield f"  {'! ' if message.is_doubtful else ''}{safe(translate_filled(message.sentence), 400)}"
+    yield f"  {'! ' if message.is_doubtful else ''}{safe(translate(message.sentence), 400)}"
     if message.keeps_receipt:
         yield translate("  give --keep-receipt to keep the receipt with this payment")
 
@@ -145,7 +145,7 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
         beside = translate("? open beside it: {creation}", creation=_creation_line(intent))
         yield f"  {beside}"
     for odd in oddities(store, timeline):
-        yield safe(f"  {_mark(odd)} {translate_filled(odd.sentence)}", 400)
+        yield safe(f"  {_mark(odd)} {translate(odd.sentence)}", 400)
 
 
 def _creation_story_lines(timeline: CreationTimeline) -> Iterator[str]:
@@ -154,8 +154,8 @@ def _creation_story_lines(timeline: CreationTimeline) -> Iterator[str]:
     yield from _say_lines(creation_advice(timeline), new_request(timeline))
     for moment in timeline.entries:
         is_note = moment.kind is EventKind.NOTE
-        detail = moment.detail if is_note else translate_filled(moment.detail)
-        said = mask_text(f"{translate_filled(moment.word)}  {detail}".rstrip())
+        detail = moment.detail if is_note else translate(moment.detail)
+        said = mask_text(f"{translate(moment.word)}  {detail}".rstrip())
         by = f" {translate('by {who}', who=moment.source)}" if is_note else ""
         yield safe(f"  {in_eat(moment.at)}  {said}{by}", 600)
 
@@ -216,12 +216,12 @@ def _contradiction_lines(store: Store, row: CollectionRow, now: datetime) -> Ite
     state = store.collections.state(row.id, row.mode)
     odd = () if state is None else anomalies(state, now=now)
     for one in odd[: row.contradictions]:
-        yield safe(f"  ≠ {translate_filled(one.sentence)}", 400)
+        yield safe(f"  ≠ {translate(one.sentence)}", 400)
 
 
 def _claim_lines(timeline: Timeline) -> Iterator[str]:
     for one in claims(timeline):
-        yield safe(f"  {_mark(one)} {translate_filled(one.sentence)}", 400)
+        yield safe(f"  {_mark(one)} {translate(one.sentence)}", 400)
 
 
 def _mark(one: Anomaly | ReceiptClaim) -> str:
@@ -231,8 +231,8 @@ def _mark(one: Anomaly | ReceiptClaim) -> str:
 def _say_lines(said: Advice, verdict: NewRequest) -> Iterator[str]:
     yield f"  EN   {spoken_line(said.english)}"
     yield f"  SW   {spoken_line(said.swahili)}"
-    yield f"  {translate('Next')} {safe(translate_filled(said.support_step), 400)}"
-    yield f"  {translate_filled(verdict.sentence)}"
+    yield f"  {translate('Next')} {safe(translate(said.support_step), 400)}"
+    yield f"  {translate(verdict.sentence)}"
 
 
 def spoken_line(said: Wording) -> str:
@@ -275,7 +275,7 @@ def _by(kind: MatchKind) -> str:
 def _replay_lines(timeline: CreationTimeline) -> Iterator[str]:
     if not timeline.is_open:
         if timeline.outcome:
-            what = mask_text(translate_filled(timeline.outcome))
+            what = mask_text(translate(timeline.outcome))
             yield safe(translate("  outcome: {what}", what=what), 400)
     elif timeline.replay_until is None:
         yield translate("  its replay window is over: a person decides, kusanya intents decide")

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kusanya.alarms.notices.watcher import AlarmWatcher
     from kusanya.clock import Clock
     from kusanya.errors import KusanyaError
+    from kusanya.say import Language
     from kusanya.store import Store
     from kusanya.wire import Mode
 
@@ -30,10 +31,15 @@ class AlarmThread:
         *,
         by: str,
         clock: "Clock",
+        language: "Language",
     ) -> None:
         from kusanya.alarms.notices.watcher import AlarmWatcher
 
-        self._watcher = AlarmWatcher(store, mode, targets, by=by, clock=clock) if targets else None
+        self._watcher = (
+            AlarmWatcher(store, mode, targets, by=by, clock=clock, language=language)
+            if targets
+            else None
+        )
         self._stopping = threading.Event()
         self._thread = threading.Thread(
             target=self._run, args=(self._watcher,), name="alarms", daemon=True

@@ -18,7 +18,7 @@ from kusanya_console.cli.talk.conversation import (
     result_lines,
 )
 from kusanya_console.deliveries.resending import resending
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 
 
 def ask(talk: Conversation, rest: str) -> Iterator[str]:
@@ -157,7 +157,7 @@ def acknowledge(talk: Conversation, rest: str) -> Iterator[str]:
         raise Unanswerable("say alarms, then: acknowledge N what you do about it")
     held = acknowledgements(talk.context.store, item.names, now=talk.now).of(*item.names)
     before = "" if held is None else held.actor
-    what = safe(translate_filled(item.name), 120)
+    what = safe(translate(item.name), 120)
     if before:
         what += translate(", in place of {who}", who=safe(before, 60))
     yield from _ask(

@@ -11,13 +11,14 @@ from kusanya.clock import Clock
 from kusanya.domain.business_day import format_instant
 from kusanya.errors import StoreError
 from kusanya.health.endpoints import EndpointHealth
+from kusanya.say import Said
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentState, Verdict
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.cli.talk import lines
 from kusanya_console.feed import FeedReader, Snapshot
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 
 _SAID_AT_ONCE: Final = 20
 """So many changes are read out at a time; the others are counted."""
@@ -58,7 +59,9 @@ class Announcer:
             news = [*self._alarm_news(standing), *self._news(snapshot)]
         except StoreError as error:
             if not self._is_lost:
-                yield f"the store cannot be read: {safe(str(error), 300)}. It is tried again."
+                yield Said("the store cannot be read: {why}. It is tried again.").of(
+                    why=safe(str(error), 300)
+                )
             self._is_lost = True
             return
         if self._is_lost:
@@ -103,7 +106,7 @@ class Announcer:
         keys = {key for key, _ in standing}
         for (key, _), alarm in self._alarms.items():
             if key not in keys:
-                yield f"{translate('alarm over')}: {safe(translate_filled(alarm.name), 120)}"
+                yield f"{translate('alarm over')}: {safe(translate(alarm.name), 120)}"
         if self._snapshot is None and not standing:
             yield "no alarm stands"
 
@@ -125,7 +128,9 @@ class Announcer:
         for row in refused[:_SAID_AT_ONCE]:
             yield f"{translate('delivery')}: {lines.delivery_line(row, now=now)}"
         if refused[_SAID_AT_ONCE:]:
-            yield f"and {len(refused) - _SAID_AT_ONCE:,} more deliveries that were not taken"
+            yield Said("and {count} more deliveries that were not taken").of(
+                count=len(refused) - _SAID_AT_ONCE
+            )
         for name in sorted(snapshot.intents)[:_SAID_AT_ONCE]:
             intent = store.intents.get(name)
             if intent is not None and intent.state is IntentState.UNKNOWN:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kusanya.say import Said
 from kusanya_console.cli.options import (
     ClockName,
     Migrate,
@@ -77,7 +78,9 @@ def talk(
     except ConfigurationError as error:
         raise Refused(str(error), code=USAGE) from error
     except ValueError:
-        raise Refused(f"--follow is all, problems or alarms, not {follow}", code=USAGE) from None
+        raise Refused(
+            Said("--follow is all, problems or alarms, not {text}").of(text=follow), code=USAGE
+        ) from None
     chosen = profile_of(profile, store)
     migrate_first(chosen, asked=migrate)
     with ExitStack() as stack:

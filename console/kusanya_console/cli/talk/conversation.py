@@ -14,15 +14,16 @@ from kusanya.alarms.alarm import Alarm
 from kusanya.domain.business_day import day_start
 from kusanya.errors import KusanyaError
 from kusanya.filters import FilterError
+from kusanya.say import Said
 from kusanya.store.records import CollectionRow, DeliveryRow, IntentRow, MissingEventRow
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
-from kusanya_console.actions.results import ActionResult
+from kusanya_console.actions.results import ActionResult, why_off
 from kusanya_console.cli.talk import lines
 from kusanya_console.cli.talk.announcer import Announcer, Follow
 from kusanya_console.ui.format import format_text
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 
 Item: TypeAlias = CollectionRow | IntentRow | DeliveryRow | MissingEventRow | Alarm
 """What a number of the last list names."""
@@ -109,9 +110,9 @@ class Conversation:
         try:
             yield from map(lines.spoken, self._answer(line.strip()))
         except FilterError as error:
-            yield f"{translate('filter')}: {safe(translate_filled(str(error)), 300)}"
+            yield f"{translate('filter')}: {safe(translate(str(error)), 300)}"
         except KusanyaError as error:
-            why = translate_filled(safe(str(error).removeprefix("off: "), 400))
+            why = safe(translate(why_off(str(error))), 400)
             yield translate("not done: {why}", why=why)
 
     def _answer(self, text: str) -> Iterator[str]:
@@ -147,18 +148,22 @@ class Conversation:
             raise Unanswerable("which one? give a number of the last list, or a reference")
         if word.isdecimal() and len(word) <= _LINES_MAX:
             if not 1 <= int(word) <= len(self.items):
-                raise Unanswerable(f"the last list has no line {word}")
+                raise Unanswerable(Said("the last list has no line {word}").of(word=word))
             return self.items[int(word) - 1]
         found = lookup.find(
             self.context.store, word, mode=self.context.mode, now=self.now, day=day_start
         )
         named = [match.intent for match in found.creations] + [one.row for one in found.matches]
         if len(named) != 1:
-            raise Unanswerable(f"{len(named)} are known by this: find it, then give its number")
+            raise Unanswerable(
+                Said("{count} are known by this: find it, then give its number").of(
+                    count=len(named)
+                )
+            )
         return named[0]
 
 
 def result_lines(result: ActionResult) -> Iterator[str]:
     """Yield how an act ended; what a person has to look at says so first."""
-    said = translate_filled(format_text(result.sentence, 600))
+    said = format_text(translate(result.sentence), 600)
     yield said if result.is_good else f"{translate('look')}: {said}"

@@ -28,7 +28,7 @@ from kusanya_console.deliveries.cards import ahead
 from kusanya_console.deliveries.filtering import DeliveryRecord
 from kusanya_console.feed import CollectionCounts, Snapshot
 from kusanya_console.ui.format import Look, format_money, format_percent, format_text, plain
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import attempt_words, first_sent_words
 
 _NAME = 60
@@ -39,7 +39,7 @@ _MASKED = re.compile(r"(?:\+|(?<![0-9]))[0-9]*+•+([0-9]*)")
 
 def spoken(line: str) -> str:
     """Return a line without the signs that a screen reader spells out or leaves out."""
-    said = translate_filled(line)
+    said = translate(line)
     ending = _MASKED.sub(_ending, said)
     return ending.replace("≠ ", f"{translate('contradiction')}: ").replace("—", "-")
 
@@ -118,9 +118,9 @@ def cause_lines(cause: Cause, currency: str) -> Iterator[str]:
 def alarm_lines(alarm: Alarm, held: Acknowledgement | None, *, now: datetime) -> Iterator[str]:
     """Yield an alarm: how much it presses and what it says, then what to do."""
     alarmed = translate("alarm, {severity}", severity=translate(alarm.severity.value))
-    yield f"{alarmed}: {translate_filled(safe(alarm.sentence, 400))}"
+    yield f"{alarmed}: {safe(translate(alarm.sentence), 400)}"
     if alarm.next_step:
-        yield f"  {translate_filled(safe(alarm.next_step, 400))}"
+        yield f"  {safe(translate(alarm.next_step), 400)}"
     if held is not None:
         yield f"  {held_by(held, now=now)}: {format_text(held.reason, 200)}"
 

@@ -10,6 +10,7 @@ from kusanya.domain.business_day import day_start
 from kusanya.filters import parse
 from kusanya.handover import load as load_handover
 from kusanya.health.causes import Lookback, causes
+from kusanya.say import Said
 from kusanya.store.records import (
     CollectionRow,
     DeliveryRow,
@@ -100,7 +101,9 @@ def find(talk: Conversation, text: str) -> Iterator[str]:
         yield words.nothing_line(context.mode, found)
     yield from words.found_lines(context.store, found, now, is_claimed=context.is_claimed)
     if len(talk.items) > 1:
-        yield f"{len(talk.items)} found, in this order: show 1 to show {len(talk.items)}"
+        yield Said("{count} found, in this order: show 1 to show {last}").of(
+            count=len(talk.items), last=len(talk.items)
+        )
 
 
 def paste(talk: Conversation, _rest: str) -> Iterator[str]:
@@ -181,7 +184,7 @@ def _numbered(talk: Conversation, rows: Sequence[R], line_of: Callable[[R], str]
     for number, row in enumerate(rows, start=1):
         yield f"{number}. {line_of(row)}"
     if not rows:
-        yield f"nothing in {talk.context.mode.value} mode"
+        yield Said("nothing in {mode} mode").of(mode=talk.context.mode.value)
 
 
 def _timeline(talk: Conversation, item: Item) -> lookup.Timeline | lookup.CreationTimeline | None:

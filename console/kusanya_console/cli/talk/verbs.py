@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from kusanya.say import Said
 from kusanya.wire import Mode
 from kusanya_console.cli.talk import acting, looking
 from kusanya_console.cli.talk.announcer import Follow
@@ -23,7 +24,7 @@ def follow(talk: Conversation, rest: str) -> Iterator[str]:
         talk.announcer.follow = Follow(rest.casefold())
     except ValueError:
         raise Unanswerable("follow all, problems or alarms") from None
-    yield f"following {talk.announcer.follow.value}"
+    yield Said("following {what}").of(what=talk.announcer.follow.value)
 
 
 def mode(talk: Conversation, rest: str) -> Iterator[str]:
@@ -33,7 +34,7 @@ def mode(talk: Conversation, rest: str) -> Iterator[str]:
     except ValueError:
         raise Unanswerable("mode live or mode test") from None
     talk.follow_mode(chosen, talk.announcer.follow)
-    yield f"{chosen.value} mode from now on"
+    yield Said("{mode} mode from now on").of(mode=chosen.value)
     yield from talk.tick()
 
 

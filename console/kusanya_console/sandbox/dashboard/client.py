@@ -12,6 +12,7 @@ import httpx
 import msgspec
 
 from kusanya.privacy.secret import Secret
+from kusanya.say import Said
 from kusanya.text import safe
 from kusanya_console.sandbox.dashboard.errors import DashboardError
 
@@ -84,7 +85,9 @@ class DashboardClient:
                 content = _read(answer)
         except httpx.HTTPError as error:
             raise DashboardError(
-                f"the dashboard does not answer ({type(error).__name__}): is the service running?"
+                Said("the dashboard does not answer ({kind}): is the service running?").of(
+                    kind=type(error).__name__
+                )
             ) from error
         if answer.status_code == http.HTTPStatus.UNAUTHORIZED:
             raise DashboardError(
@@ -111,4 +114,6 @@ def _complaint(answer: httpx.Response, content: bytes) -> str:
         message = msgspec.json.decode(content)["error"]["message"]
     except (msgspec.DecodeError, KeyError, TypeError):
         message = "no reason given"
-    return f"the dashboard refused with {answer.status_code}: {safe(str(message), 300)}"
+    return Said("the dashboard refused with {code}: {why}").of(
+        code=answer.status_code, why=safe(str(message), 300)
+    )

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from kusanya.alarms.sender import SenderEndpoint
+from kusanya.say import Said
 from kusanya_console.sandbox.dashboard.errors import DashboardError
 
 T = TypeVar("T")
@@ -58,7 +59,13 @@ class FaultRule(msgspec.Struct, frozen=True, kw_only=True):
     def frequency(self) -> str:
         """Return in words how often it strikes."""
         often = "always" if self.rate >= 1 else f"{self.rate * 100:g} %"
-        return often if self.times is None else f"{often}, {self.left} of {self.times} times left"
+        return (
+            often
+            if self.times is None
+            else Said("{our_often}, {left} of {all} times left").of(
+                our_often=often, left=self.left, all=self.times
+            )
+        )
 
 
 class ServicePicture(msgspec.Struct, frozen=True, kw_only=True):

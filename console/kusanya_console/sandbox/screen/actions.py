@@ -10,12 +10,13 @@ from typing import Final
 import msgspec
 
 from kusanya.alarms.sender import SenderEndpoint
-from kusanya_console.actions.results import READ_ONLY
+from kusanya.say import Said
+from kusanya_console.actions.results import READ_ONLY, off
 from kusanya_console.sandbox.dashboard.phones import ScriptedPhone
 from kusanya_console.sandbox.dashboard.records import ServiceKey, ServicePicture
 from kusanya_console.sandbox.screen.tables import Fault, ServiceTab, Thing
 from kusanya_console.ui.format import Line, cell, fit, rule, wrapped
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN
 
 
@@ -54,7 +55,7 @@ def action_lines(at: ActionContext, width: int, *, read_only: bool) -> list[Line
         head = (fit(action.value, 7), MUTED if why else ACCENT)
         lines.append((head, (translate(label), MUTED if why else PLAIN)))
         if why and not read_only:
-            lines += wrapped(translate_filled(why), width, indent=7, role=MUTED)
+            lines += wrapped(translate(why), width, indent=7, role=MUTED)
     return [*lines, *wrapped(translate(READ_ONLY), width, role=MUTED)] if read_only else lines
 
 
@@ -75,7 +76,7 @@ def _add(at: ActionContext) -> str:
 def _enable(at: ActionContext) -> str:
     if not isinstance(at.thing, SenderEndpoint):
         return "an endpoint can be enabled, and the cursor points at none"
-    return "" if at.thing.is_disabled else "off: this endpoint is enabled"
+    return "" if at.thing.is_disabled else off("this endpoint is enabled")
 
 
 def _rotate(at: ActionContext) -> str:
@@ -84,18 +85,22 @@ def _rotate(at: ActionContext) -> str:
 
 def _delete(at: ActionContext) -> str:
     if isinstance(at.thing, ServiceKey):
-        return "" if at.thing.revoked_at is None else "off: this key is revoked already"
+        return "" if at.thing.revoked_at is None else off("this key is revoked already")
     return "" if isinstance(at.thing, SenderEndpoint) else "endpoints and keys can be deleted"
 
 
 def _advance(at: ActionContext) -> str:
     if at.picture.time.is_virtual:
         return ""
-    return f"off: this clock is {cell(at.picture.time.kind, limit=20)[0]}, it runs by itself"
+    return off(
+        Said("this clock is {our_kind}, it runs by itself").of(
+            our_kind=cell(at.picture.time.kind, limit=20)[0]
+        )
+    )
 
 
 def _no_faults(at: ActionContext) -> str:
-    return "" if at.picture.faults else "off: no fault is in force"
+    return "" if at.picture.faults else off("no fault is in force")
 
 
 _WHY: Final[Mapping[ServiceAction, Callable[[ActionContext], str]]] = {

@@ -30,7 +30,7 @@ from kusanya_console.ui.format import (
     spread,
     wrapped,
 )
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, FAILED, MUTED, PLAIN, STRONG, WARN, Run
 
 _BLANK: Line = ()
@@ -58,7 +58,7 @@ def figures(
     if picture is None:
         said = (translate("asking the service"), MUTED)
         if lost is not None:
-            said = (translate_filled(lost[0]), FAILED)
+            said = (translate(lost[0]), FAILED)
         return [((" ", PLAIN), said), _BLANK]
     keys = (f"{translate('[ ] lists · d card')} ", MUTED)
     lines: list[Line] = [
@@ -67,7 +67,7 @@ def figures(
     if lost is not None:
         at = format_instant(lost[1], look)
         since = translate("last known shown; since {at}", at=at)
-        lines.append(((" ", PLAIN), (f"{since} {translate_filled(lost[0])}", FAILED)))
+        lines.append(((" ", PLAIN), (f"{since} {translate(lost[0])}", FAILED)))
     line: list[Run] = [(" ", PLAIN)]
     for one in ServiceTab:
         here = one is tab
@@ -207,7 +207,7 @@ def _fault(one: Fault, width: int) -> list[Line]:
     return [
         *lines,
         labelled("state", state),
-        labelled("strikes", (translate_filled(one.rule.frequency), PLAIN)),
+        labelled("strikes", (translate(one.rule.frequency), PLAIN)),
         labelled("lasts", (lasts, PLAIN), (f"   {translate('where it lasts')}", MUTED)),
         labelled("struck", (translate("{count} times", count=f"{one.rule.struck:,}"), PLAIN)),
     ]

@@ -12,7 +12,7 @@ from kusanya.text import safe
 from kusanya_console.actions.messages import CopyRequested
 from kusanya_console.actions.results import NewSecret
 from kusanya_console.ui.format import Line, wrapped
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, STRONG, WARN, Run
 from kusanya_console.widgets.box import Box
 from kusanya_console.widgets.sheet import Sheet
@@ -54,7 +54,7 @@ class AskScreen(ModalScreen[str]):
 
     def _lines(self, width: int) -> list[Line]:
         return [
-            ((translate_filled(self._headline[0]), STRONG),),
+            ((translate(self._headline[0]), STRONG),),
             *wrapped(translate(self._hint), width, role=MUTED),
             ((translate("enter goes on, esc cancels"), MUTED),),
             (),
@@ -77,7 +77,7 @@ class AskScreen(ModalScreen[str]):
             self.dismiss(text)
 
     def _complain(self, sentence: str) -> None:
-        said = safe(translate_filled(sentence), 200)
+        said = safe(translate(sentence), 200)
         self.query_one("#complaint", Sheet).show(
             lambda width: [(), *wrapped(said, width, role=WARN)] if said else []
         )
@@ -117,7 +117,7 @@ class SecretScreen(ModalScreen[None]):
             "that needs it reads its secrets."
         )
         return [
-            *wrapped(safe(translate_filled(self._secret.label), _LONGEST), width, role=STRONG),
+            *wrapped(safe(translate(self._secret.label), _LONGEST), width, role=STRONG),
             (),
             *wrapped(shown, width, role=ACCENT),
             (),

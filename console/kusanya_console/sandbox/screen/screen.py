@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.privacy import mask_phone
+from kusanya.say import Said, dated
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.actions.results import READ_ONLY, ActionResult, NewSecret
@@ -22,7 +23,7 @@ from kusanya_console.sandbox.screen.view import ServiceView
 from kusanya_console.sandbox.service_admin import ServiceAdmin
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui.format import cell, format_duration
-from kusanya_console.ui.language import translate, translate_filled, translate_time
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, STRONG, Run
 
 _URL_HINT = (
@@ -116,7 +117,7 @@ class ServiceScreen(ServiceView):
             rule = parse_fault_rule(kind, text)
             facts: Facts = (
                 ("fault", (kind, STRONG)),
-                ("strikes", (translate_filled(rule.frequency), PLAIN)),
+                ("strikes", (translate(rule.frequency), PLAIN)),
                 ("lasts", (f"{rule.seconds:g} s, {translate('where it lasts')}", PLAIN)),
             )
             warning = "It strikes both modes, and whatever else uses this service now."
@@ -127,7 +128,12 @@ class ServiceScreen(ServiceView):
                 ),
             )  # fmt: skip
 
-        self._ask(f"Fault {kind}", _FAULT_HINT, lambda text: parse_fault_rule(kind, text), confirm)
+        self._ask(
+            Said("Fault {kind}").of(kind=kind),
+            _FAULT_HINT,
+            lambda text: parse_fault_rule(kind, text),
+            confirm,
+        )
 
     def action_no_faults(self) -> None:
         """End every fault in force."""
@@ -173,7 +179,9 @@ class ServiceScreen(ServiceView):
                 lambda: self.do("registering", lambda: service_admin.add_endpoint(url, mode)),
             )  # fmt: skip
 
-        self._ask(f"New endpoint of {mode.value} mode", _URL_HINT, _some_url, confirm)
+        self._ask(
+            Said("New endpoint of {mode} mode").of(mode=mode.value), _URL_HINT, _some_url, confirm
+        )
 
     def action_enable(self) -> None:
         """Enable the endpoint under the cursor."""
@@ -248,7 +256,7 @@ class ServiceScreen(ServiceView):
             to, zone = at.picture.time.now + length, self.context.look.zone
             facts: Facts = (
                 ("by", (format_duration(length, parts=4), STRONG)),
-                ("until", (translate_time(f"{to.astimezone(zone):%a %d %b %Y %H:%M:%S}"), PLAIN)),
+                ("until", (translate(dated(to.astimezone(zone), "%a %d %b %Y %H:%M:%S")), PLAIN)),
             )
             warning = "Time does not come back: outcomes, retries and fuses of both modes happen."
             self._confirm(
@@ -261,7 +269,9 @@ class ServiceScreen(ServiceView):
 
 def _some_url(text: str) -> None:
     if not text.startswith(("http://", "https://")):
-        raise ValueError(f"an address begins with https:// or http://, not {safe(text, 12)}")
+        raise ValueError(
+            Said("an address begins with https:// or http://, not {text}").of(text=safe(text, 12))
+        )
 
 
 def _mode(word: str) -> Mode:

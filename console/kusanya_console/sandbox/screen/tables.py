@@ -19,7 +19,7 @@ from kusanya_console.sandbox.dashboard.records import FaultRule, ServiceKey, Ser
 from kusanya_console.sandbox.screen.parsing import FAULTS
 from kusanya_console.ui.columns import Column
 from kusanya_console.ui.format import Look, cell, format_duration, format_instant
-from kusanya_console.ui.language import translate, translate_filled
+from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, LIVE, MUTED, PLAIN, WARN, Run, role_of
 
 
@@ -167,7 +167,7 @@ def _fault(one: Fault) -> Item:
     state = (translate("· spent"), MUTED) if spent else (translate("● in force"), WARN)
     cells = (
         state,
-        (translate_filled(rule.frequency), PLAIN),
+        (translate(rule.frequency), PLAIN),
         (f"{rule.struck:,}", PLAIN),
         (what, MUTED),
     )

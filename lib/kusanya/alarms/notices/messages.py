@@ -9,6 +9,7 @@ import msgspec
 
 from kusanya.alarms.alarm import Alarm, Severity, as_json, format_length
 from kusanya.alarms.notices.notices import Due
+from kusanya.say import Said, joined, kept, plural
 from kusanya.store.records import AlarmNotice, PendingNotice
 from kusanya.wire import Mode
 
@@ -17,7 +18,7 @@ _OF_ONE_RULE: Final = 6
 
 
 class AlarmMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """One message to people."""
+    """One message to people; title and body are texts of ours, put into words when it is sent."""
 
     title: str
     body: str
@@ -27,35 +28,37 @@ class AlarmMessage(msgspec.Struct, frozen=True, kw_only=True):
 def compose(due: Due, *, mode: Mode, now: datetime) -> AlarmMessage:
     """Return the one message that says everything that is due."""
     lines = [*_lines(due.alarms), *(_recovered(one, now) for one in due.recovered)]
-    counts = [
-        _count(len(due.alarms), "alarm"),
-        f"{len(due.recovered)} recovered" if due.recovered else "",
-    ]
+    recovered = len(due.recovered)
+    counts = (
+        plural(len(due.alarms), "1 alarm", "{count} alarms") if due.alarms else "",
+        Said("{count} recovered").of(count=recovered) if recovered else "",
+    )
     urgent = any(one.severity is Severity.URGENT for one in due.alarms)
+    title = "Kusanya {mode}, urgent: {our_counts}" if urgent else "Kusanya {mode}: {our_counts}"
     return AlarmMessage(
-        title=f"Kusanya {mode.value}{', urgent' if urgent else ''}: "
-        + ", ".join(filter(None, counts)),
-        body="\n".join(lines),
+        title=Said(title).of(mode=mode.value, our_counts=joined(", ", counts)),
+        body=joined("\n", lines),
         data={
             "mode": mode.value,
             "at": now.isoformat(),
             "alarms": [as_json(one) for one in due.alarms],
             "recovered": [
-                {"key": one.key, "name": one.name, "began_at": one.began_at.isoformat()}
+                {"key": one.key, "name": _name(one).english, "began_at": one.began_at.isoformat()}
                 for one in due.recovered
             ],
         },
     )
 
 
-def joined(pending: Sequence[PendingNotice]) -> AlarmMessage:
+def together(pending: Sequence[PendingNotice]) -> AlarmMessage:
     """Return the messages that wait for one address as one, the oldest first."""
     if len(pending) == 1:
         [one] = pending
         return AlarmMessage(title=one.title, body=one.body, data=one.data)
     return AlarmMessage(
-        title=f"Kusanya: {len(pending)} messages, the first waited since "
-        f"{pending[0].since:%Y-%m-%d %H:%M} UTC",
+        title=Said("Kusanya: {count} messages, the first waited since {at} UTC").of(
+            count=len(pending), at=f"{pending[0].since:%Y-%m-%d %H:%M}"
+        ),
         body="\n\n".join(f"{one.title}\n{one.body}" for one in pending),
         data={"messages": [one.data for one in pending]},
     )
@@ -67,19 +70,25 @@ def _lines(alarms: Sequence[Alarm]) -> list[str]:
     for alarm in alarms:
         said[alarm.code] += 1
         if said[alarm.code] <= _OF_ONE_RULE:
-            word = "URGENT " if alarm.severity is Severity.URGENT else ""
-            text = " ".join(filter(None, (alarm.sentence, alarm.next_step)))
-            lines.append(f"{word}{text} See {alarm.runbook}")
+            word = "URGENT" if alarm.severity is Severity.URGENT else ""
+            see = Said("See {place}").of(place=alarm.runbook)
+            lines.append(joined(" ", (word, alarm.sentence, alarm.next_step, see)))
     for code, count in said.items():
         if count > _OF_ONE_RULE:
-            lines.append(f"and {count - _OF_ONE_RULE:,} more: {code.replace('_', ' ')}")
+            lines.append(
+                Said("and {count} more: {our_what}").of(
+                    count=count - _OF_ONE_RULE, our_what=code.replace("_", " ")
+                )
+            )
     return lines
 
 
 def _recovered(notice: AlarmNotice, now: datetime) -> str:
     lasted = (notice.gone_at or now) - notice.began_at
-    return f"recovered: {notice.name}, after {format_length(lasted)}"
+    return Said("recovered: {our_name}, after {our_length}").of(
+        our_name=_name(notice), our_length=format_length(lasted)
+    )
 
 
-def _count(count: int, word: str) -> str:
-    return "" if not count else f"{count} {word}{'s' if count != 1 else ''}"
+def _name(notice: AlarmNotice) -> Said:
+    return joined("", (kept(notice.name),))

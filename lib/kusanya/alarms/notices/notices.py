@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 
 from kusanya.alarms.alarm import Alarm, Severity
+from kusanya.say import keep
 from kusanya.store.records import AlarmNotice, NoticeBook
 
 DEBOUNCE: Final = timedelta(minutes=2)
@@ -112,13 +113,13 @@ def _seen(known: AlarmNotice | None, alarm: Alarm, now: datetime) -> AlarmNotice
     urgent = alarm.severity is Severity.URGENT
     if known is None:
         return AlarmNotice(
-            key=alarm.key, name=alarm.name, stages=(alarm.stage,), is_urgent=urgent, seen_at=now,
-            began_at=now,
+            key=alarm.key, name=keep(alarm.name), stages=(alarm.stage,), is_urgent=urgent,
+            seen_at=now, began_at=now,
         )  # fmt: skip
     worse = (urgent and not known.is_urgent) or alarm.stage not in {"", *known.stages}
     return msgspec.structs.replace(
         known,
-        name=alarm.name,
+        name=keep(alarm.name),
         stages=known.stages if alarm.stage in known.stages else _added(known, alarm.stage),
         is_urgent=urgent or known.is_urgent,
         seen_at=now if worse else known.seen_at,

@@ -20,13 +20,14 @@ import msgspec
 from kusanya.alarms.acknowledgements import acknowledgements
 from kusanya.alarms.alarm import Alarm, AlarmList, Severity, names_of, runbook_of
 from kusanya.alarms.inputs import AlarmInputs, AlarmReader
-from kusanya.alarms.notices.messages import AlarmMessage, compose, joined
+from kusanya.alarms.notices.messages import AlarmMessage, compose, together
 from kusanya.alarms.notices.notices import DEBOUNCE, after_sending, due, observe
 from kusanya.alarms.notices.targets import NoticeTarget
 from kusanya.alarms.rules import raised
 from kusanya.clock import Clock
 from kusanya.domain.business_day import format_instant
 from kusanya.errors import KusanyaError, NotificationError, StoreError
+from kusanya.say import Language, Said, in_language
 from kusanya.store import Store
 from kusanya.store.records import NoticeBook, PendingNotice, UnsentNotice
 from kusanya.wire import Mode
@@ -43,7 +44,8 @@ _PENDING_MOST: Final = 100
 class AlarmWatcher:
     """Reads the alarms of one mode and sends them to targets; one round at a time.
 
-    `on_reading` is called with the inputs and alarms of each round, for metrics.
+    People read messages in `language`, programs in English. `on_reading` is called with
+    the inputs and alarms of each round, for metrics.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class AlarmWatcher:
         *,
         by: str,
         clock: Clock,
+        language: Language = Language.ENGLISH,
         on_reading: Callable[[AlarmInputs, tuple[Alarm, ...]], None] | None = None,
     ) -> None:
         self._store = store
@@ -61,6 +64,7 @@ class AlarmWatcher:
         self._targets = {target.name: target for target in targets}
         self._by = by
         self._clock = clock
+        self._language = language
         self._on_reading = on_reading
         self._reader = AlarmReader(store, mode)
         self._leads = True
@@ -94,7 +98,7 @@ class AlarmWatcher:
             severity=Severity.URGENT,
             mark="◐",
             name="kusanya watch",
-            sentence=f"unwatched: kusanya watch has stopped: {error}.",
+            sentence=Said("unwatched: kusanya watch has stopped: {why}.").of(why=str(error)),
             next_step="To do: correct that and start it again.",
             rows=AlarmList.COLLECTIONS,
         )
@@ -146,7 +150,7 @@ class AlarmWatcher:
         found = due(book, alarms, acknowledged=acknowledged, now=now)
         if not found or not self._targets:
             return book
-        message = compose(found, mode=self._mode, now=now)
+        message = self._in_words(compose(found, mode=self._mode, now=now))
         new = tuple(
             PendingNotice(
                 target=name, title=message.title, body=message.body, data=message.data, since=now,
@@ -156,6 +160,10 @@ class AlarmWatcher:
         )  # fmt: skip
         book = after_sending(book, found, now=now)
         return msgspec.structs.replace(book, pending=(*book.pending, *new)[-_PENDING_MOST:])
+
+    def _in_words(self, message: AlarmMessage) -> AlarmMessage:
+        title, body = (in_language(text, self._language) for text in (message.title, message.body))
+        return msgspec.structs.replace(message, title=title, body=body)
 
     def _send(self, book: NoticeBook, *, kept: bool = False) -> None:
         notices = self._store.alarm_notices
@@ -175,7 +183,7 @@ class AlarmWatcher:
         mine = [one for one in book.pending if one.target == target.name]
         others = tuple(one for one in book.pending if one.target != target.name)
         unsent = tuple(one for one in book.unsent if one.target != target.name)
-        reason = _try(target, joined(mine))
+        reason = _try(target, self._in_words(together(mine)))
         now = self._clock.now()
         if reason is None:
             _log.info("sent", extra=_of(target, mine))
@@ -194,15 +202,19 @@ class AlarmWatcher:
         if not self._leads or now - self._away_since < DEBOUNCE:
             return
         at = format_instant(self._away_since, now=now)
+        why = in_language(str(error), Language.ENGLISH)
         message = AlarmMessage(
-            title=f"Kusanya {self._mode.value}, urgent: the store cannot be used",
-            body=(
-                f"URGENT store lost: it cannot be used since {at}: {error}. While it is away every "
-                "delivery is answered 503 and no other alarm is known. To do: look at the disk or "
-                f"the database. See {runbook_of('store_lost')}"
+            title=Said("Kusanya {mode}, urgent: the store cannot be used").of(
+                mode=self._mode.value
             ),
-            data={"mode": self._mode.value, "at": now.isoformat(), "store_lost": str(error)},
+            body=Said(
+                "URGENT store lost: it cannot be used since {at}: {why}. While it is away every "
+                "delivery is answered 503 and no other alarm is known. To do: look at the disk or "
+                "the database. See {place}"
+            ).of(at=at, why=str(error), place=runbook_of("store_lost")),
+            data={"mode": self._mode.value, "at": now.isoformat(), "store_lost": why},
         )
+        message = self._in_words(message)
         for target in self._targets.values():
             if target.name not in self._away_sent and _try(target, message) is None:
                 self._away_sent.add(target.name)
@@ -215,10 +227,11 @@ class AlarmWatcher:
         sent, self._away_sent = self._away_sent, set()
         at = format_instant(away_since, now=self._clock.now())
         message = AlarmMessage(
-            title=f"Kusanya {self._mode.value}: the store recovered",
-            body=f"recovered: the store, which was away since {at}",
+            title=Said("Kusanya {mode}: the store recovered").of(mode=self._mode.value),
+            body=Said("recovered: the store, which was away since {at}").of(at=at),
             data={"mode": self._mode.value, "recovered": [{"key": "store_lost"}]},
         )
+        message = self._in_words(message)
         for name in sorted(sent):
             reason = _try(self._targets[name], message)
             if reason is not None:
@@ -230,7 +243,7 @@ def _try(target: NoticeTarget, message: AlarmMessage) -> str | None:
     try:
         target.send(message)
     except NotificationError as error:
-        return str(error)
+        return in_language(str(error), Language.ENGLISH)
     return None
 
 

@@ -19,6 +19,7 @@ from kusanya.alarms.alarm import (
 )
 from kusanya.alarms.inputs import AlarmInputs
 from kusanya.alarms.rules import deliveries, operation, payments
+from kusanya.say import Said
 
 RULES: Final[tuple[Rule, ...]] = tuple(
     sorted(
@@ -47,8 +48,12 @@ def in_header(alarms: Iterable[Alarm]) -> tuple[HeaderAlarm, ...]:
             severities.setdefault(alarm.header, alarm.severity)
     named[FAILING] -= named[DISABLED]
     found = [
-        HeaderAlarm(header.format(count=len(names)), severities[header])
+        HeaderAlarm(_counted(header, len(names)), severities[header])
         for header, names in named.items()
         if names
     ]
     return tuple(sorted(found, key=lambda one: one.severity is not Severity.URGENT))
+
+
+def _counted(header: str, count: int) -> str:
+    return header if isinstance(header, Said) else Said(header).of(count=count)

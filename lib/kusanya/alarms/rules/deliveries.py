@@ -20,6 +20,7 @@ from kusanya.alarms.inputs import MISSING_AFTER, AlarmInputs
 from kusanya.alarms.silence import Silence
 from kusanya.filters import Filter
 from kusanya.health.endpoints import format_failures
+from kusanya.say import Said, plural
 from kusanya.store.records import Verdict
 from kusanya.text import safe
 from kusanya.webhooks.refusals import REFUSAL_REASONS
@@ -29,7 +30,8 @@ from kusanya.wire import Mode
 def _sender_disabled(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     for one in inputs.sender:
         if one.is_disabled:
-            since = "" if one.disabled_at is None else f" since {format_time(one.disabled_at)}"
+            at = one.disabled_at
+            since = "" if at is None else Said(" since {at}").of(at=format_time(at))
             yield Alarm(
                 code="sender_disabled",
                 mode=inputs.mode,
@@ -37,8 +39,10 @@ def _sender_disabled(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[A
                 onset=instant(one.disabled_at or one.failing_since),
                 severity=Severity.URGENT,
                 mark="✕",
-                name=f"endpoint {safe(one.id, 40)}",
-                sentence=f"disabled: the sender sends nothing to {safe(one.url, 80)}{since}.",
+                name=Said("endpoint {name}").of(name=safe(one.id, 40)),
+                sentence=Said("disabled: the sender sends nothing to {url}{our_since}.").of(
+                    url=safe(one.url, 80), our_since=since
+                ),
                 next_step=(
                     "To do: repair the receiver, then enable the endpoint in the dashboard; what "
                     "it held goes on then."
@@ -54,7 +58,9 @@ def _sender_failing(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Al
         if one.failing_since is not None and not one.is_disabled:
             blows = one.disables_at
             until = (
-                "" if blows is None else f"; a failure at or after {format_time(blows)} disables it"
+                ""
+                if blows is None
+                else Said("; a failure at or after {at} disables it").of(at=format_time(blows))
             )
             yield Alarm(
                 code="sender_failing",
@@ -63,11 +69,10 @@ def _sender_failing(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Al
                 onset=instant(one.failing_since),
                 severity=Severity.URGENT,
                 mark="✕",
-                name=f"endpoint {safe(one.id, 40)}",
-                sentence=(
-                    f"failing: the sender has had no success at {safe(one.url, 80)} since "
-                    f"{format_time(one.failing_since)}{until}."
-                ),
+                name=Said("endpoint {name}").of(name=safe(one.id, 40)),
+                sentence=Said(
+                    "failing: the sender has had no success at {url} since {since}{our_until}."
+                ).of(url=safe(one.url, 80), since=format_time(one.failing_since), our_until=until),
                 rows=AlarmList.DELIVERIES,
                 header=FAILING,
                 endpoint=inputs.our_name(one),
@@ -82,12 +87,13 @@ def _failing(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
         if one.fuse.blown_at is not None or blows is None:
             end = "the sender has disabled it by now: enable it in the dashboard"
         elif one.is_fuse_estimated:
-            end = (
-                f"some refusals are not kept: a failure at or after {format_time(blows)} may "
-                "disable it"
+            end = Said("some refusals are not kept: a failure at or after {at} may disable it").of(
+                at=format_time(blows)
             )
         else:
-            end = f"a failure at or after {format_time(blows)} disables it; one 2xx resets the fuse"
+            end = Said("a failure at or after {at} disables it; one 2xx resets the fuse").of(
+                at=format_time(blows)
+            )
         known = REFUSAL_REASONS.get(one.reason or "")
         yield Alarm(
             code="failing",
@@ -98,9 +104,13 @@ def _failing(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
             stage="" if one.fuse.blown_at is None else "disabled",
             severity=Severity.URGENT,
             mark="✕",
-            name=f"endpoint {name}",
-            sentence=f"failing: {name} refused {format_failures(one.failures)}{why}; {end}.",
-            next_step=f"To do: {known.next_step}." if known and known.next_step else "",
+            name=Said("endpoint {name}").of(name=name),
+            sentence=Said("failing: {name} refused {failures}; {our_end}.").of(
+                name=name, failures=f"{format_failures(one.failures)}{why}", our_end=end
+            ),
+            next_step=Said("To do: {our_step}.").of(our_step=known.next_step)
+            if known and known.next_step
+            else "",
             rows=AlarmList.DELIVERIES,
             filter=of_endpoint(one.endpoint),
             header=DISABLED if one.fuse.blown_at is not None else FAILING,
@@ -118,11 +128,13 @@ def _unread(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
                 onset=hour(one.last_hour),
                 severity=Severity.URGENT,
                 mark="!",
-                name=f"deliveries without effect at {safe(one.endpoint, 40)}",
-                sentence=(
-                    f"unread: {safe(one.endpoint, 40)} took {one.count:,} within 24 h that are "
-                    "genuine and no event we can read; the sender will not repeat them."
+                name=Said("deliveries without effect at {endpoint}").of(
+                    endpoint=safe(one.endpoint, 40)
                 ),
+                sentence=Said(
+                    "unread: {endpoint} took {count} within 24 h that are genuine and no event we "
+                    "can read; the sender will not repeat them."
+                ).of(endpoint=safe(one.endpoint, 40), count=one.count),
                 next_step=(
                     "To do: ask for the collections with kusanya catch-up, and show their bodies "
                     "to those who maintain this program."
@@ -145,15 +157,21 @@ def _wrong_mode(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm
                 onset=hour(one.last_hour),
                 severity=Severity.URGENT,
                 mark="≠",
-                name=f"deliveries without effect at {safe(one.endpoint, 40)}",
-                sentence=(
-                    f"wrong mode: {safe(one.endpoint, 40)} receives {one.mode} events and refused "
-                    f"{one.count:,} of {other} mode within 24 h, which count nowhere."
+                name=Said("deliveries without effect at {endpoint}").of(
+                    endpoint=safe(one.endpoint, 40)
                 ),
-                next_step=(
-                    f"To do: {REFUSAL_REASONS['wrong_mode'].next_step}; what it gave up, "
-                    f"kusanya catch-up in {other} mode learns."
+                sentence=Said(
+                    "wrong mode: {endpoint} receives {mode} events and refused {count} of {other} "
+                    "mode within 24 h, which count nowhere."
+                ).of(
+                    endpoint=safe(one.endpoint, 40),
+                    mode=one.mode,
+                    count=one.count,
+                    other=other,
                 ),
+                next_step=Said(
+                    "To do: {our_step}; what it gave up, kusanya catch-up in {other} mode learns."
+                ).of(our_step=REFUSAL_REASONS["wrong_mode"].next_step, other=other),
                 rows=AlarmList.DELIVERIES,
                 filter=of_endpoint(one.endpoint),
                 header="≠ wrong mode",
@@ -182,11 +200,15 @@ def _silent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
 
 def _nothing_comes(found: Silence, format_time: FormatTime) -> tuple[str, str]:
     at = found.last_arrival_at
-    last = "nothing has ever arrived" if at is None else f"last arrival {format_time(at)}"
-    sentence = (
-        f"silent: is the receiver running? Polling learned {_states(found)} and no event came; "
-        f"{last}."
+    last = (
+        "nothing has ever arrived"
+        if at is None
+        else Said("last arrival {at}").of(at=format_time(at))
     )
+    sentence = Said(
+        "silent: is the receiver running? Polling learned {our_states} and no event came; "
+        "{our_last}."
+    ).of(our_states=_states(found), our_last=last)
     next_step = (
         "If it runs, the endpoint is disabled or unreachable: look in the dashboard, then run "
         "kusanya catch-up."
@@ -196,11 +218,15 @@ def _nothing_comes(found: Silence, format_time: FormatTime) -> tuple[str, str]:
 
 def _all_is_refused(found: Silence, format_time: FormatTime) -> tuple[str, str]:
     at, refused_at = found.last_arrival_at, found.refused_at or found.since
-    last = "none was ever accepted" if at is None else f"last accepted {format_time(at)}"
-    sentence = (
-        f"silent: polling learned {_states(found)} and no event was accepted; {last}. Deliveries "
-        f"arrive and are refused, the last at {format_time(refused_at)}."
+    last = (
+        "none was ever accepted"
+        if at is None
+        else Said("last accepted {at}").of(at=format_time(at))
     )
+    sentence = Said(
+        "silent: polling learned {our_states} and no event was accepted; {our_last}. Deliveries "
+        "arrive and are refused, the last at {at}."
+    ).of(our_states=_states(found), our_last=last, at=format_time(refused_at))
     next_step = (
         "To do: see in the list of deliveries why they are refused; then run kusanya catch-up."
     )
@@ -208,7 +234,8 @@ def _all_is_refused(found: Silence, format_time: FormatTime) -> tuple[str, str]:
 
 
 def _states(found: Silence) -> str:
-    return "1 final state" if found.missed == 1 else f"{found.missed_shown} final states"
+    one, many = "1 final state", "{count} final states"
+    return plural(found.missed, one, many, shown=found.missed_shown)
 
 
 def _missing_events(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
@@ -216,7 +243,7 @@ def _missing_events(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[A
     if not inputs.missing_events or inputs.silence is not None:
         return
     count = inputs.missing_events
-    which = "1 final state was" if count == 1 else f"{count:,} final states were"
+    which = plural(count, "1 final state was", "{count} final states were")
     yield Alarm(
         code="missing_events",
         mode=inputs.mode,
@@ -224,17 +251,17 @@ def _missing_events(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[A
         severity=Severity.WARNING,
         mark="◐",
         name="missing events",
-        sentence=(
-            f"missing: {which} learned by polling within 24 h, and no event has told of them for "
-            f"over {MISSING_AFTER // timedelta(hours=1)} h, though others arrive."
-        ),
+        sentence=Said(
+            "missing: {our_which} learned by polling within 24 h, and no event has told of them "
+            "for over {hours} h, though others arrive."
+        ).of(our_which=which, hours=MISSING_AFTER // timedelta(hours=1)),
         next_step=(
             "To do: look whether the receiver refuses or loses some, or the endpoint does not "
             "subscribe to every kind of event."
         ),
         rows=AlarmList.DELIVERIES,
         filter=Filter(unwell=True),
-        header=f"◐ {count:,} missing",
+        header=Said("◐ {count} missing").of(count=count),
     )
 
 

@@ -15,6 +15,7 @@ from kusanya.alarms.alarm import (
 from kusanya.alarms.inputs import AlarmInputs
 from kusanya.domain.status import OPEN
 from kusanya.filters import Filter, Term
+from kusanya.say import Said
 from kusanya.text import safe
 
 SKEW_WARNED: Final = timedelta(seconds=30)
@@ -39,10 +40,10 @@ def _unwatched(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
             severity=Severity.WARNING,
             mark="◐",
             name="open collections that nobody polls",
-            sentence=(
-                f"unwatched: no poller has run for {format_length(inputs.at - since)}, and "
-                f"collections are open since {format_time(found.open_since)}."
-            ),
+            sentence=Said(
+                "unwatched: no poller has run for {our_length}, and collections are open since "
+                "{since}."
+            ).of(our_length=format_length(inputs.at - since), since=format_time(found.open_since)),
             next_step="To do: start kusanya watch.",
             rows=AlarmList.COLLECTIONS,
             filter=Filter((Term("status", tuple(sorted(OPEN))),)),
@@ -62,11 +63,11 @@ def _clock_skew(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm
             onset=f"{inputs.at:%Y-%m-%d}",
             severity=Severity.URGENT if abs(offset) >= SKEW_URGENT else Severity.WARNING,
             mark="◷",
-            name=f"the clock of {machine}",
-            sentence=(
-                f"clock: {machine} is {abs(offset).total_seconds():,.0f} s {way} the service's "
-                "answers; at 300 s genuine deliveries are refused as stale."
-            ),
+            name=Said("the clock of {machine}").of(machine=machine),
+            sentence=Said(
+                "clock: {machine} is {seconds} s {our_way} the service's answers; at 300 s "
+                "genuine deliveries are refused as stale."
+            ).of(machine=machine, seconds=f"{abs(offset).total_seconds():,.0f}", our_way=way),
             next_step="To do: let the machine follow a time server; set no clock back by hand.",
             rows=AlarmList.DELIVERIES,
             header="◷ clock",
@@ -77,7 +78,9 @@ def _restored(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     found = inputs.restore
     if found is not None and found.resolved_at is None:
         known = (
-            "nothing" if found.known_to is None else f"nothing after {format_time(found.known_to)}"
+            "nothing"
+            if found.known_to is None
+            else Said("nothing after {at}").of(at=format_time(found.known_to))
         )
         yield Alarm(
             code="restored",
@@ -86,10 +89,10 @@ def _restored(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
             severity=Severity.URGENT,
             mark="↺",
             name="the store after its restore",
-            sentence=(
-                f"restored: the store was put back from a backup at {format_time(found.at)} and "
-                f"knows {known}; every new creation is refused."
-            ),
+            sentence=Said(
+                "restored: the store was put back from a backup at {at} and knows {our_known}; "
+                "every new creation is refused."
+            ).of(at=format_time(found.at), our_known=known),
             next_step=(
                 "To do: list the collections since then, and run kusanya store resolve-restore."
             ),
@@ -108,10 +111,10 @@ def _store_full(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm
             severity=Severity.URGENT if free < FREE_URGENT else Severity.WARNING,
             mark="▪",
             name="the store's disk",
-            sentence=(
-                f"disk: {free // 1_000_000:,} MB are left for the store; when it is full every "
-                "delivery is answered 503."
-            ),
+            sentence=Said(
+                "disk: {free} MB are left for the store; when it is full every delivery is "
+                "answered 503."
+            ).of(free=free // 1_000_000),
             next_step="To do: make room on that disk, or give it more.",
             rows=AlarmList.DELIVERIES,
             header="▪ disk",
@@ -123,11 +126,14 @@ def _backup_old(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]
     if found.within is None or found.since is None or inputs.at - found.since <= found.within:
         return
     if found.last is None:
-        said = f"none was made since backups were asked for at {format_time(found.since)}"
+        said = Said("none was made since backups were asked for at {since}").of(
+            since=format_time(found.since)
+        )
     else:
-        said = (
-            f"the newest that was verified, {safe(found.last.name, 60)}, is of "
-            f"{format_time(found.since)}, {format_length(inputs.at - found.since)} ago"
+        said = Said("the newest that was verified, {name}, is of {since}, {our_length} ago").of(
+            name=safe(found.last.name, 60),
+            since=format_time(found.since),
+            our_length=format_length(inputs.at - found.since),
         )
     yield Alarm(
         code="backup_old",
@@ -136,7 +142,9 @@ def _backup_old(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]
         severity=Severity.WARNING,
         mark="▫",
         name="the backup of the store",
-        sentence=f"backup: {said}; one is wanted every {format_length(found.within)}.",
+        sentence=Said("backup: {our_said}; one is wanted every {our_length}.").of(
+            our_said=said, our_length=format_length(found.within)
+        ),
         next_step="To do: run kusanya store backup, and see why the nightly job did not.",
         rows=AlarmList.DELIVERIES,
         header="▫ backup",
@@ -148,9 +156,13 @@ def _months_ahead(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alar
     if until is None or until - inputs.at > MONTHS_WARNED:
         return
     if until > inputs.at:
-        said = f"deliveries have tables of their months until {format_time(until)} only"
+        said = Said("deliveries have tables of their months until {our_until} only").of(
+            our_until=format_time(until)
+        )
     else:
-        said = f"what arrived since {format_time(until)} lies in no table of its month"
+        said = Said("what arrived since {our_until} lies in no table of its month").of(
+            our_until=format_time(until)
+        )
     yield Alarm(
         code="months_ahead",
         mode=inputs.mode,
@@ -158,7 +170,9 @@ def _months_ahead(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alar
         severity=Severity.WARNING,
         mark="▤",
         name="the tables of the months to come",
-        sentence=f"months: {said}; nothing is lost, and old months cannot be dropped from there.",
+        sentence=Said(
+            "months: {our_said}; nothing is lost, and old months cannot be dropped from there."
+        ).of(our_said=said),
         next_step="To do: run kusanya store migrate as the owner of the tables.",
         rows=AlarmList.DELIVERIES,
         header="▤ months",
@@ -174,10 +188,13 @@ def _unsent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
             onset=one.since.isoformat(),
             severity=Severity.WARNING,
             mark="✉",
-            name=f"notifications to {safe(one.target, 60)}",
-            sentence=(
-                f"unsent: notifications do not reach {safe(one.target, 60)} since "
-                f"{format_time(one.since)}: {safe(one.reason, 120)}."
+            name=Said("notifications to {target}").of(target=safe(one.target, 60)),
+            sentence=Said(
+                "unsent: notifications do not reach {target} since {since}: {reason}."
+            ).of(
+                target=safe(one.target, 60),
+                since=format_time(one.since),
+                reason=safe(one.reason, 120),
             ),
             next_step="To do: look at the address and the network of kusanya watch.",
             rows=AlarmList.COLLECTIONS,

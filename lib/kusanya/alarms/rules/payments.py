@@ -21,6 +21,7 @@ from kusanya.domain.channels import channel_label
 from kusanya.domain.status import OPEN
 from kusanya.filters import Filter, Term
 from kusanya.health.stuck_prompts import StuckChannel
+from kusanya.say import Said, joined, plural
 from kusanya.store.records import IntentRow
 from kusanya.text import safe
 
@@ -38,20 +39,20 @@ _ONE_PHONE: Final = (
 def _closing(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
     count = sum(_closes_soon(row, inputs.at) for row in inputs.unknown)
     if count:
-        which = "1 creation" if count == 1 else f"{count:,} creations"
+        which = plural(count, "1 creation", "{count} creations")
         yield Alarm(
             code="closing",
             mode=inputs.mode,
             severity=Severity.URGENT,
             mark="?",
             name="replay windows that close",
-            sentence=(
-                f"closing: {which} without an answer may be replayed for less than "
-                f"{CLOSING_WITHIN // timedelta(hours=1)} h more."
-            ),
+            sentence=Said(
+                "closing: {our_which} without an answer may be replayed for less than {hours} h "
+                "more."
+            ).of(our_which=which, hours=CLOSING_WITHIN // timedelta(hours=1)),
             next_step="To do: kusanya intents resume, with the same key.",
             rows=AlarmList.INTENTS,
-            header=f"? {count} closing",
+            header=Said("? {count} closing").of(count=count),
         )
 
 
@@ -59,7 +60,8 @@ def _unknown(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
     # The header counts them by itself, also before the alarms have been judged.
     if inputs.unknown:
         count = len(inputs.unknown)
-        which = "1 creation has" if count == 1 else f"{format_unknown(count)} creations have"
+        one, many = "1 creation has", "{count} creations have"
+        which = plural(count, one, many, shown=format_unknown(count))
         yield Alarm(
             code="unknown",
             mode=inputs.mode,
@@ -68,7 +70,9 @@ def _unknown(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
             severity=Severity.WARNING,
             mark="?",
             name="creations of unknown outcome",
-            sentence=f"unknown: {which} no answer, and the customers may have been charged.",
+            sentence=Said(
+                "unknown: {our_which} no answer, and the customers may have been charged."
+            ).of(our_which=which),
             next_step=(
                 "To do: run kusanya intents resume, which asks with the same key; never create "
                 "another one for these orders."
@@ -84,11 +88,19 @@ def _stuck(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
             is_outage = one.phones > 1
             where, next_step = _outage(one, inputs, format_time) if is_outage else _ONE_PHONE
             count, limit = f"{one.overdue:,}", _seconds(one.limit)
-            sentence = f"stuck: {count} prompts of {channel} wait over {limit} on {where}"
+            sentence = Said(
+                "stuck: {count} prompts of {channel} wait over {limit} on {our_where}"
+            ).of(count=count, channel=channel, limit=limit, our_where=where)
             if one.usual is not None:
-                sentence = (
-                    f"stuck: {count} prompts of {channel} wait over {limit}, where 95 % take "
-                    f"{_seconds(one.usual)} at most, on {where}"
+                sentence = Said(
+                    "stuck: {count} prompts of {channel} wait over {limit}, where 95 % take "
+                    "{usual} at most, on {our_where}"
+                ).of(
+                    count=count,
+                    channel=channel,
+                    limit=limit,
+                    usual=_seconds(one.usual),
+                    our_where=where,
                 )
             yield Alarm(
                 code="stuck",
@@ -98,7 +110,7 @@ def _stuck(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
                 onset=hour(inputs.health.at),
                 severity=Severity.URGENT if is_outage else Severity.WARNING,
                 mark="✕",
-                name=f"open prompts of {channel}",
+                name=Said("open prompts of {channel}").of(channel=channel),
                 sentence=sentence,
                 next_step=next_step,
                 rows=AlarmList.COLLECTIONS,
@@ -111,7 +123,11 @@ def _failure_rate(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alar
     for one in inputs.failure_rates:
         if one.is_unusual:
             channel = safe(channel_label(one.channel), 40)
-            usual = "" if one.usual is None else f"; usual are {one.usual:.0%}"
+            usual = (
+                ""
+                if one.usual is None
+                else Said("; usual are {usual}").of(usual=f"{one.usual:.0%}")
+            )
             yield Alarm(
                 code="failure_rate",
                 mode=inputs.mode,
@@ -119,10 +135,16 @@ def _failure_rate(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alar
                 onset=hour(inputs.at),
                 severity=Severity.WARNING,
                 mark="!",
-                name=f"payments by {channel}",
-                sentence=(
-                    f"failures: {one.failed:,} of {one.finals:,} payments by {channel} since "
-                    f"{format_time(one.since)} ended without money{usual}."
+                name=Said("payments by {channel}").of(channel=channel),
+                sentence=Said(
+                    "failures: {failed} of {finals} payments by {channel} since {since} ended "
+                    "without money{our_usual}."
+                ).of(
+                    failed=one.failed,
+                    finals=one.finals,
+                    channel=channel,
+                    since=format_time(one.since),
+                    our_usual=usual,
                 ),
                 next_step="To do: look at their failure codes; ask the network where it is theirs.",
                 rows=AlarmList.COLLECTIONS,
@@ -134,8 +156,8 @@ def _failure_rate(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alar
 def _contradictions(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
     found = [one for one in inputs.anomalies if not one.is_fee]
     if found:
-        what = ", ".join(sorted({one.kind.value.replace("_", " ") for one in found}))
-        which = "1 payment has" if _payments(found) == 1 else f"{_payments(found):,} payments have"
+        kinds = joined(", ", sorted({one.kind.value.replace("_", " ") for one in found}))
+        which = plural(_payments(found), "1 payment has", "{count} payments have")
         yield Alarm(
             code="contradictions",
             mode=inputs.mode,
@@ -143,21 +165,23 @@ def _contradictions(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[A
             severity=Severity.URGENT,
             mark="≠",
             name="payments with contradicting facts",
-            sentence=f"contradiction: {which} facts that cannot all be true ({what}).",
+            sentence=Said(
+                "contradiction: {our_which} facts that cannot all be true ({our_list})."
+            ).of(our_which=which, our_list=kinds),
             next_step=(
                 "To do: ask the service before anything is shipped or repaid, then acknowledge "
                 "each of them."
             ),
             rows=AlarmList.COLLECTIONS,
             filter=Filter(unwell=True),
-            header=f"≠ {_payments(found):,} disputed",
+            header=Said("≠ {count} disputed").of(count=_payments(found)),
         )
 
 
 def _fee_changes(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
     found = [one for one in inputs.anomalies if one.is_fee]
     if found:
-        which = "1 payment was" if _payments(found) == 1 else f"{_payments(found):,} payments were"
+        which = plural(_payments(found), "1 payment was", "{count} payments were")
         yield Alarm(
             code="fee_changes",
             mode=inputs.mode,
@@ -165,7 +189,9 @@ def _fee_changes(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alar
             severity=Severity.WARNING,
             mark="≠",
             name="fees that changed",
-            sentence=f"fees: {which} reported with two different fees.",
+            sentence=Said("fees: {our_which} reported with two different fees.").of(
+                our_which=which
+            ),
             next_step="To do: claim the difference at month-end, then acknowledge each of them.",
             rows=AlarmList.COLLECTIONS,
             filter=Filter(unwell=True),
@@ -176,17 +202,24 @@ def _stalled(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     found = inputs.stalled
     if not found.count:
         return
-    since = "" if found.since is None else f", the oldest of {format_time(found.since)}"
+    since = (
+        ""
+        if found.since is None
+        else Said(", the oldest of {since}").of(since=format_time(found.since))
+    )
     said: list[str] = []
     if found.unsent:
         said.append(
-            f"{format_count(found.unsent)} creations were not taken by the service, so no customer "
-            "was asked: does the service answer?"
+            Said(
+                "{count} creations were not taken by the service, so no customer was asked: does "
+                "the service answer?"
+            ).of(count=format_count(found.unsent))
         )
     if found.unanswered:
         said.append(
-            f"{format_count(found.unanswered)} left and nobody waits for their answer: the "
-            "customers may have been asked."
+            Said(
+                "{count} left and nobody waits for their answer: the customers may have been asked."
+            ).of(count=format_count(found.unanswered))
         )
     yield Alarm(
         code="stalled",
@@ -195,10 +228,12 @@ def _stalled(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
         severity=Severity.WARNING,
         mark="◌",
         name="stalled creations",
-        sentence=f"stalled{since}: {' '.join(said)}",
+        sentence=Said("stalled{our_since}: {our_said}").of(
+            our_since=since, our_said=joined(" ", said)
+        ),
         next_step=("To do: kusanya intents resume sends them with the same key; make no new ones."),
         rows=AlarmList.INTENTS,
-        header=f"◌ {format_count(found.count)} stalled",
+        header=Said("◌ {count} stalled").of(count=format_count(found.count)),
     )
 
 
@@ -209,10 +244,11 @@ def open_prompts(channel: str) -> Filter:
 
 def _outage(one: StuckChannel, inputs: AlarmInputs, format_time: FormatTime) -> tuple[str, str]:
     arrived = [endpoint.last_arrival_at for endpoint in inputs.health.endpoints]
-    where = f"{one.phones:,} phones: ask the service about one of them."
+    where = Said("{count} phones: ask the service about one of them.").of(count=one.phones)
     if not arrived or max(arrived) < inputs.health.at - _QUIET:
-        last = f"since {format_time(max(arrived))}" if arrived else "yet"
-        where += f" Nothing has arrived {last}: is the receiver running?"
+        last = Said("since {at}").of(at=format_time(max(arrived))) if arrived else "yet"
+        quiet = Said("Nothing has arrived {our_last}: is the receiver running?").of(our_last=last)
+        where = joined(" ", (where, quiet))
     return where, "Still open, it is an outage: ask the network, send no second prompts."
 
 

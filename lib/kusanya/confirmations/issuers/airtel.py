@@ -11,6 +11,7 @@ from typing import Final
 from kusanya.confirmations.grammar import Grammar, forms
 from kusanya.confirmations.message import Direction
 from kusanya.domain.business_day import EAT
+from kusanya.say import Said
 
 _PARTS: Final = re.compile(r"[A-Z]{2}([0-9]{6})\.([0-9]{4})\.[A-Z0-9]{6}", re.IGNORECASE)
 _SLACK: Final = timedelta(minutes=10)
@@ -21,9 +22,11 @@ def _check(receipt: str, at: datetime) -> str | None:
     try:
         made = datetime.strptime("".join(parts.groups() if parts else ()), "%y%m%d%H%M")  # noqa: DTZ007 - given its zone on the next line
     except ValueError:
-        return f"no number of Airtel Money is written like {receipt}"
+        return Said("no number of Airtel Money is written like {receipt}").of(receipt=receipt)
     if abs(made.replace(tzinfo=EAT) - at) > _SLACK:
-        return f"its number {receipt} was made at {made:%d/%m/%y %H:%M}, not when it says"
+        return Said("its number {receipt} was made at {at}, not when it says").of(
+            receipt=receipt, at=f"{made:%d/%m/%y %H:%M}"
+        )
     return None
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from kusanya.confirmations.grammar import Grammar, forms
 from kusanya.confirmations.message import Direction
 from kusanya.domain.business_day import EAT
+from kusanya.say import Said
 
 _DAYS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUV"
 _MONTHS: Final = "?ABCDEFGHIJKL"
@@ -25,8 +26,10 @@ def _check(receipt: str, at: datetime) -> str | None:
     if any((month, day) == (local.month, local.day) for local in near):
         return None
     if month < 1 or day < 1:
-        return f"no receipt of M-Pesa is written like {receipt}"
-    return f"its receipt {receipt} was made on {day:02}/{month:02}, not on the day that it says"
+        return Said("no receipt of M-Pesa is written like {receipt}").of(receipt=receipt)
+    return Said("its receipt {receipt} was made on {day}/{month}, not on the day that it says").of(
+        receipt=receipt, day=f"{day:02}", month=f"{month:02}"
+    )
 
 
 GRAMMAR: Final = Grammar(

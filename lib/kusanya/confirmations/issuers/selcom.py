@@ -10,12 +10,15 @@ from typing import Final
 from kusanya.confirmations.grammar import Grammar, forms
 from kusanya.confirmations.message import Direction
 from kusanya.domain.business_day import EAT
+from kusanya.say import Said
 
 
 def _check(receipt: str, at: datetime) -> str | None:
     if receipt[:4] == f"{at.astimezone(EAT):%m%d}":
         return None
-    return f"its number {receipt} was made on {receipt[2:4]}/{receipt[:2]}, not when it says"
+    return Said("its number {receipt} was made on {day}/{month}, not when it says").of(
+        receipt=receipt, day=receipt[2:4], month=receipt[:2]
+    )
 
 
 GRAMMAR: Final = Grammar(

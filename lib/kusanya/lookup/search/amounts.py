@@ -13,6 +13,8 @@ from typing import Final
 
 import msgspec
 
+from kusanya.say import Said, dated
+
 AROUND: Final = timedelta(minutes=15)
 """A time stands for this much before and after it."""
 _DAY: Final = timedelta(days=1)
@@ -94,7 +96,9 @@ class AmountAndTime(msgspec.Struct, frozen=True, kw_only=True):
     def amounts(self) -> str:
         """Return the amount, or the two ends of a range, in words."""
         one = f"{self.amount:,}"
-        return one if self.amount == self.up_to else f"{one} to {self.up_to:,}"
+        if self.amount == self.up_to:
+            return one
+        return Said("{low} to {high}").of(low=one, high=self.up_to)
 
 
 class _AmountParts(msgspec.Struct):
@@ -152,8 +156,14 @@ def _within(read: _AmountParts, today: datetime, now: datetime) -> tuple[datetim
 
 
 def _sentence(begin: datetime, end: datetime, today: datetime) -> str:
-    on = "today" if begin.date() == today.date() else f"on {begin:%d %b %Y}"
-    return on if end - begin == _DAY else f"{begin:%H:%M} to {end:%H:%M} {on}"
+    on = (
+        "today" if begin.date() == today.date() else Said("on {at}").of(at=dated(begin, "%d %b %Y"))
+    )
+    if end - begin == _DAY:
+        return on
+    return Said("{begin} to {end} {our_on}").of(
+        begin=f"{begin:%H:%M}", end=f"{end:%H:%M}", our_on=on
+    )
 
 
 def _take_part(rest: str, read: _AmountParts) -> int:

@@ -24,10 +24,12 @@ from kusanya.lookup.search.fitting import (
     several,
 )
 from kusanya.privacy import mask_text
+from kusanya.say import Said, dated, joined
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow, IntentRow
 from kusanya.text import safe
 from kusanya.wire import Mode
+from kusanya.wording import status_word
 
 _ASKED_BEFORE: Final = timedelta(minutes=30)
 """Longest time between asking a customer and the operator's message."""
@@ -80,14 +82,19 @@ class MessageMatch(msgspec.Struct, frozen=True, kw_only=True):
         """Return what the message says, in one line that is safe to show."""
         said = self.confirmation
         amount = "an amount with cents" if said.amount is None else f"TZS {said.amount:,}"
-        parts = [f"{said.issuer} message: {said.direction.value} {amount}"]
+        parts = [
+            Said("{issuer} message: {our_direction} {our_amount}").of(
+                issuer=said.issuer, our_direction=said.direction.value, our_amount=amount
+            )
+        ]
         if said.payee:
-            parts.append(f"{'from' if said.direction is Direction.RECEIVED else 'to'} {said.payee}")
+            text = "from {name}" if said.direction is Direction.RECEIVED else "to {name}"
+            parts.append(Said(text).of(name=said.payee))
         if said.receipt:
-            parts.append(f"receipt {said.receipt}")
+            parts.append(Said("receipt {receipt}").of(receipt=said.receipt))
         if said.at is not None:
             parts.append(_format(said.at))
-        return safe(", ".join(parts), 300)
+        return joined(", ", parts)
 
 
 def match_messages(
@@ -120,7 +127,9 @@ def _match(
     early = said.at is not None and said.at > now + _EARLY
     doubts = [*said.doubts, *(["its time lies in the future"] if early else [])]
     if doubts:
-        sentence = f"Possibly forged: {'; '.join(doubts)}. Look at the payment itself."
+        sentence = Said("Possibly forged: {our_why}. Look at the payment itself.").of(
+            our_why=joined("; ", doubts)
+        )
         # Its reference alone leads anywhere: amount and time of a forged message prove nothing.
         rows = known_elsewhere(store, said, mode)
         return MessageMatch(confirmation=said, rows=rows, sentence=sentence, is_doubtful=True)
@@ -130,22 +139,27 @@ def _match(
     found = _by_amount_and_time(store, said, said.amount, said.at, mode)
     if not (found.rows or found.creations):
         return found
-    return msgspec.structs.replace(found, sentence=f"{found.sentence}{_whose(said, payees)}")
+    sentence = joined(" ", (found.sentence, _whose(said, payees)))
+    return msgspec.structs.replace(found, sentence=sentence)
 
 
 def _whose(said: Confirmation, payees: Sequence[str]) -> str:
     """Return what a person compares where our names are not known here."""
-    return f" It names {said.payee}: check that this is us." if said.payee and not payees else ""
+    if payees or not said.payee:
+        return ""
+    return Said("It names {payee}: check that this is us.").of(payee=said.payee)
 
 
 def _objection(said: Confirmation, payees: Sequence[str]) -> str | None:
     """Return why a genuine message can be none of ours, None where it can."""
     if _is_to_another(said, payees):
-        return f"It was paid to somebody else: {said.payee}."
+        return Said("It was paid to somebody else: {payee}.").of(payee=said.payee)
     if said.amount is None:
         return "The message names cents; we ask for whole shillings only, so it is none of ours."
     if said.at is None:
-        return f"The message has no time. Look for TZS {said.amount:,} and the customer's phone."
+        return Said("The message has no time. Look for TZS {amount} and the customer's phone.").of(
+            amount=said.amount
+        )
     return None
 
 
@@ -169,8 +183,10 @@ def _by_receipt(
         return MessageMatch(
             confirmation=said,
             rows=rows,
-            sentence=f"Possibly forged: receipt {said.receipt} is known on another payment, of "
-            f"{wrong[0].currency} {wrong[0].amount:,}.",
+            sentence=Said(
+                "Possibly forged: receipt {receipt} is known on another payment, of {currency} "
+                "{amount}."
+            ).of(receipt=said.receipt, currency=wrong[0].currency, amount=wrong[0].amount),
             is_doubtful=True,
         )
     claimed = _with_paid(store, said, rows, mode)
@@ -181,16 +197,24 @@ def _by_receipt(
         return MessageMatch(
             confirmation=said,
             rows=rows,
-            sentence=f"Possibly altered: receipt {said.receipt} is known on this payment, but "
-            f"the message has {altered}.",
+            sentence=Said(
+                "Possibly altered: receipt {receipt} is known on this payment, but the message "
+                "has {our_what}."
+            ).of(receipt=said.receipt, our_what=altered),
             is_doubtful=True,
         )
     return MessageMatch(
         confirmation=said,
         row=rows[0],
         rows=rows,
-        sentence=f"Receipt {said.receipt} is known: this payment."
-        f"{other_name(said, rows[0])}{_whose(said, payees)}",
+        sentence=joined(
+            " ",
+            (
+                Said("Receipt {receipt} is known: this payment.").of(receipt=said.receipt),
+                other_name(said, rows[0]),
+                _whose(said, payees),
+            ),
+        ),
     )
 
 
@@ -219,7 +243,9 @@ def _of_several(
         return MessageMatch(
             confirmation=said,
             rows=rows,
-            sentence=f"Receipt {said.receipt} is known on {len(rows)} payments: compare them.",
+            sentence=Said("Receipt {receipt} is known on {count} payments: compare them.").of(
+                receipt=said.receipt, count=len(rows)
+            ),
             is_doubtful=True,
         )
     other = next(row for row in rows if row is not paid[0])
@@ -227,8 +253,15 @@ def _of_several(
         confirmation=said,
         row=paid[0],
         rows=rows,
-        sentence=f"Receipt {said.receipt} is claimed for {_name(other)} too, which we know as "
-        f"{other.status}; {_name(paid[0])} is paid. Compare reference and phone.",
+        sentence=Said(
+            "Receipt {receipt} is claimed for {claimed} too, which we know as {status}; {paid} is "
+            "paid. Compare reference and phone."
+        ).of(
+            receipt=said.receipt,
+            claimed=_name(other),
+            status=status_word(other.status),
+            paid=_name(paid[0]),
+        ),
         is_doubtful=True,
         keeps_receipt=paid[0] not in known,
     )
@@ -237,14 +270,14 @@ def _of_several(
 def _differs(said: Confirmation, row: CollectionRow, payees: Sequence[str]) -> str:
     """Return in what a message differs from the payment that has its receipt, or nothing."""
     if _is_to_another(said, payees):
-        return f"another payee, {said.payee}"
+        return Said("another payee, {payee}").of(payee=said.payee)
     if said.at is None:
         return ""
     ended = ended_at(row)
     begin, end = row.created_at - said.precision, ended + said.precision
     if begin - _DIFFERS <= said.at <= end + _DIFFERS:
         return ""
-    return f"another time, {_format(said.at)}, not {_format(ended)}"
+    return Said("another time, {said_at}, not {at}").of(said_at=_format(said.at), at=_format(ended))
 
 
 def _by_amount_and_time(
@@ -302,9 +335,11 @@ def _named_unpaid(
     return MessageMatch(
         confirmation=said,
         rows=(*paid[:_BOUND], named),
-        sentence=f"It names {_name(named)}, which we know as {named.status}, but "
-        f"{_name(paid[0])} is paid and fits in amount, channel and time: the reference may have "
-        "been added. None is chosen. Ask the service before anything else.",
+        sentence=Said(
+            "It names {named}, which we know as {status}, but {paid} is paid and fits in amount, "
+            "channel and time: the reference may have been added. None is chosen. Ask the service "
+            "before anything else."
+        ).of(named=_name(named), status=status_word(named.status), paid=_name(paid[0])),
         is_doubtful=True,
     )
 
@@ -327,19 +362,21 @@ def _one(
         return MessageMatch(
             confirmation=said,
             rows=(row,),
-            sentence=f"Possibly forged, or another payment: this one has receipt "
-            f"{known[0].receipt}, the message says {said.receipt}.",
+            sentence=Said(
+                "Possibly forged, or another payment: this one has receipt {known}, the message "
+                "says {receipt}."
+            ).of(known=known[0].receipt, receipt=said.receipt),
             is_doubtful=True,
         )
     is_named = bool(having(said, [row]))
     if is_late(row, at, said.precision) and not is_named:
         return MessageMatch(confirmation=said, rows=(row,), sentence=_LATE)
-    sentence = _FIT_WITH_REFERENCE if is_named else f"{_FIT}{other_name(said, row)}"
+    sentence = _FIT_WITH_REFERENCE if is_named else joined(" ", (_FIT, other_name(said, row)))
     if not row.is_paid:
-        sentence = (
-            f"{sentence} The message says paid and we know it as {row.status}: "
-            "ask the service before anything else."
-        )
+        sentence = Said(
+            "{our_sentence} The message says paid and we know it as {status}: ask the service "
+            "before anything else."
+        ).of(our_sentence=sentence, status=status_word(row.status))
     return MessageMatch(
         confirmation=said,
         row=row,
@@ -353,7 +390,9 @@ def _other_channel(said: Confirmation, amount: int, same: Sequence[CollectionRow
     if not same:
         return None
     label = channel_label(same[0].channel)
-    return f"Another channel: TZS {amount:,} was asked for by {label}, not by {said.issuer}."
+    return Said("Another channel: TZS {amount} was asked for by {channel}, not by {issuer}.").of(
+        amount=amount, channel=label, issuer=said.issuer
+    )
 
 
 def _other_time(store: Store, mode: Mode, amount: int, at: datetime) -> str | None:
@@ -361,9 +400,8 @@ def _other_time(store: Store, mode: Mode, amount: int, at: datetime) -> str | No
     if not wide:
         return None
     nearest = min(wide, key=lambda row: abs(row.created_at - at))
-    return (
-        f"Another time: TZS {amount:,} was asked for on {_format(nearest.created_at)}, "
-        f"the message says {_format(at)}."
+    return Said("Another time: TZS {amount} was asked for on {at}, the message says {said_at}.").of(
+        amount=amount, at=_format(nearest.created_at), said_at=_format(at)
     )
 
 
@@ -371,16 +409,24 @@ def _other_amount(store: Store, mode: Mode, said: Confirmation, at: datetime) ->
     others = _rows(store, mode, at - FITS, at + FITS, channel=said.channel)
     if not 0 < len(others) <= _FEW:
         return None
-    amounts = " or ".join(sorted({f"TZS {row.amount:,}" for row in others}))
-    return f"Another amount: about that time we asked for {amounts}, not TZS {said.amount:,}."
+    amounts = _either(*sorted({f"TZS {row.amount:,}" for row in others}))
+    return Said("Another amount: about that time we asked for {our_amounts}, not TZS {amount}.").of(
+        our_amounts=amounts, amount=said.amount
+    )
+
+
+def _either(amount: str, *others: str) -> str:
+    if not others:
+        return amount
+    return Said("{amount} or {our_amounts}").of(amount=amount, our_amounts=_either(*others))
 
 
 def _nothing(said: Confirmation, amount: int, at: datetime, mode: Mode) -> str:
     payee = f" ({said.payee})" if said.payee else ""
-    return (
-        f"No payment of TZS {amount:,} was asked for about {_format(at)}: it was paid to somebody "
-        f"else{payee}, or is not of {mode.value} mode."
-    )
+    return Said(
+        "No payment of TZS {amount} was asked for about {at}: it was paid to somebody "
+        "else{payee}, or is not of {mode} mode."
+    ).of(amount=amount, at=_format(at), payee=payee, mode=mode.value)
 
 
 def _rows(
@@ -407,5 +453,5 @@ def _name(row: CollectionRow) -> str:
     return safe(mask_text(row.reference), 60)
 
 
-def _format(at: datetime) -> str:
-    return f"{at.astimezone(EAT):%d %b %Y %H:%M} EAT"
+def _format(at: datetime) -> Said:
+    return dated(at.astimezone(EAT), "%d %b %Y %H:%M EAT")

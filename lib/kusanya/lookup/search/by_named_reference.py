@@ -5,6 +5,7 @@ from typing import Final, TypeVar
 
 from kusanya.confirmations import Confirmation
 from kusanya.privacy import mask_text
+from kusanya.say import Said
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.text import safe
@@ -35,18 +36,20 @@ def other_name(said: Confirmation, row: CollectionRow) -> str:
     if not said.reference or said.reference.casefold() == row.reference.casefold():
         return ""
     named, ours = safe(mask_text(said.reference), 60), safe(mask_text(row.reference), 60)
-    return f" It names {named}, this payment is {ours}: compare them."
+    return Said("It names {reference}, this payment is {known}: compare them.").of(
+        reference=named, known=ours
+    )
 
 
 def misfit(said: Confirmation, row: CollectionRow) -> str:
     """Return the sentence about a reference whose payment is not the one of the message."""
     name, asked = safe(mask_text(said.reference), 60), f"{row.amount:,}"
     if row.amount != said.amount:
-        return (
-            f"It names {name}, for which we asked TZS {asked}, not TZS {said.amount:,}: "
-            "none is chosen. Ask the service before anything else."
-        )
-    return (
-        f"It names {name}, whose payment does not fit in channel or time: "
-        "none is chosen. Ask the service before anything else."
-    )
+        return Said(
+            "It names {reference}, for which we asked TZS {asked}, not TZS {amount}: none is "
+            "chosen. Ask the service before anything else."
+        ).of(reference=name, asked=asked, amount=said.amount)
+    return Said(
+        "It names {reference}, whose payment does not fit in channel or time: none is chosen. Ask "
+        "the service before anything else."
+    ).of(reference=name)

@@ -14,6 +14,7 @@ from kusanya.lookup.search.matches import (
     MatchKind,
 )
 from kusanya.privacy import PhoneError, is_phone_like, is_wire_phone, normalise_phone
+from kusanya.say import Said
 from kusanya.store import Store
 
 _PHONE_LIKE: Final = re.compile(r"[+(]{0,2}[0-9][0-9\s().\-\u00a0\u2010-\u2015]{6,24}")
@@ -121,11 +122,11 @@ def _ending(
         for intent in store.intents.still_open(mode, prepared_from=since, limit=_OPEN_LOOKED_AT)
         if intent.phone.endswith(digits)
     ]
-    count = f"{_LOOKED_AT:,}"
+    count = _LOOKED_AT
     return Candidates(
         [Match(row, MatchKind.PHONE_END) for row in rows],
         [CreationMatch(intent, MatchKind.PHONE_END) for intent in opened[:limit]],
-        phone_end_in=f"among the newest {count}"
+        phone_end_in=Said("among the newest {count}").of(count=count)
         if since is None
-        else f"today, among the newest {count}",
+        else Said("today, among the newest {count}").of(count=count),
     )

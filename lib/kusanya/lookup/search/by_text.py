@@ -6,15 +6,16 @@ from typing import Final
 from kusanya.filters import FilterError, parse
 from kusanya.lookup.search.by_name import PART_LENGTH
 from kusanya.lookup.search.matches import Candidates, LookupQuestion, LookupResult, Match, MatchKind
+from kusanya.say import Said
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, MetadataTerm
 
 _TEXT: Final = re.compile(r'"?(?:meta|description)[:=]', re.IGNORECASE)
 _PART_LEAST: Final = 3
-_ONE_PART: Final = (
-    f"one part of a description of {_PART_LEAST} letters at least is looked for, as in "
+_ONE_PART: Final = Said(
+    "one part of a description of {count} letters at least is looked for, as in "
     'description:"school fees"'
-)
+).of(count=_PART_LEAST)
 
 
 def is_text(asked: str) -> bool:

@@ -19,6 +19,7 @@ from kusanya.lookup.search.matches import (
     MatchKind,
 )
 from kusanya.privacy import mask_text
+from kusanya.say import Said, joined
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow
 from kusanya.text import safe
@@ -119,7 +120,7 @@ def _references(found: Candidates) -> list[str]:
 
 def _in_text(words: list[str]) -> str:
     shown = ", ".join(safe(mask_text(word), _SHOWN) for word in words)
-    return f"{shown} in the text" if shown else ""
+    return Said("{words} in the text").of(words=shown) if shown else ""
 
 
 def _on_phone(store: Store, question: LookupQuestion, phone: str, rest: str) -> Candidates:
@@ -134,9 +135,10 @@ def _on_phone(store: Store, question: LookupQuestion, phone: str, rest: str) -> 
     near = sorted(rows, key=lambda row: not _is_within(row, asked))
     opened = [one for one in found.creations if asked.amount <= one.intent.amount <= asked.up_to]
     if near or opened:
-        looked_at = f"{asked.amounts} with the phone"
+        looked_at = Said("{amount} with the phone").of(amount=asked.amounts)
     else:
-        looked_at = ", ".join(("the phone", f"though none is of {asked.amounts}"))
+        none = Said("though none is of {amount}").of(amount=asked.amounts)
+        looked_at = joined(", ", ("the phone", none))
     return Candidates(
         [*(Match(row, MatchKind.PHONE_AND_AMOUNT) for row in near), *found.matches],
         [

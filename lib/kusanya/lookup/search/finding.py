@@ -32,6 +32,7 @@ from kusanya.lookup.search.matches import (
     Match,
     MatchKind,
 )
+from kusanya.say import joined
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter
 from kusanya.wire import Mode
@@ -259,5 +260,5 @@ def _by_amount(store: Store, question: LookupQuestion) -> Candidates:
             for intent in opened
             if asked.amount <= intent.amount <= asked.up_to
         ][:limit],
-        f"{asked.amounts}, {asked.sentence}",
+        joined(", ", (asked.amounts, asked.sentence)),
     )

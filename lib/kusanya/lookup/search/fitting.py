@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from kusanya.confirmations import Confirmation
+from kusanya.say import Said, joined
 from kusanya.store.records import CollectionRow
 
 _ASK_FIRST: Final = (
@@ -54,7 +55,9 @@ def ended_at(row: CollectionRow) -> datetime:
 
 def several(chosen: Sequence[CollectionRow], count: int) -> str:
     """Return the sentence about `count` payments and creations that fit."""
-    said = f"{count} payments fit amount and time. Ask for the reference or the phone."
+    said = Said("{count} payments fit amount and time. Ask for the reference or the phone.").of(
+        count=count
+    )
     if all(row.is_paid for row in chosen):
         return said
-    return f"{said} {_ASK_FIRST}"
+    return joined(" ", (said, _ASK_FIRST))

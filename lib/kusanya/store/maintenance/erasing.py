@@ -20,6 +20,7 @@ from sqlalchemy import Connection, Table, Text, delete, func, select, text, upda
 from kusanya.domain.collection_columns import COLUMNS
 from kusanya.errors import StoreError
 from kusanya.privacy import normalise_phone
+from kusanya.say import in_values
 from kusanya.state.observation import Observation
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.collections.indexing import index_all
@@ -303,7 +304,7 @@ class _Work:
         for row in writing.connection.execute(query).all():
             said = dict(zip([column.name for column in columns], row[1:], strict=True))
             changed = {
-                name: self._erasure.name(value) if name in _NAMES else self._erasure.words(value)
+                name: self._erased(table, name, value)
                 for name, value in said.items()
                 if self._erasure.is_in(value)
             }
@@ -311,6 +312,11 @@ class _Work:
                 writing.connection.execute(update(table).where(key == row[0]).values(changed))
                 done += 1
         return done
+
+    def _erased(self, table: Table, name: str, value: str) -> str:
+        if table is intent_change and name == "outcome":
+            return in_values(value, self._erasure.words)
+        return self._erasure.name(value) if name in _NAMES else self._erasure.words(value)
 
     def creations(self, writing: Transaction, *, after: str) -> tuple[int, str] | None:
         """Erase phone and bytes of the next creations that are over.
@@ -334,7 +340,7 @@ class _Work:
                 "phone": self._stand_in(phone) if theirs else phone,
                 "reference": self._erasure.name(reference),
                 "idempotency_key": self._erasure.name(key),
-                "outcome": None if outcome is None else self._erasure.words(outcome),
+                "outcome": None if outcome is None else in_values(outcome, self._erasure.words),
                 "body": b"",
             }
             connection.execute(update(intent).where(it.id == id_).values(values))

@@ -18,6 +18,7 @@ from sqlalchemy import LargeBinary, Table, Text
 from kusanya.domain.assumptions import PHONE_MIN_DIGITS
 from kusanya.domain.collection_columns import COLUMNS
 from kusanya.privacy import PhoneError, normalise_phone, redact
+from kusanya.say import in_values
 from kusanya.store.tables.payload import pack, pack_headers, unpack
 from kusanya.store.tables.schema import (
     acknowledgement,
@@ -26,6 +27,7 @@ from kusanya.store.tables.schema import (
     delivery,
     event,
     intent,
+    intent_change,
     note,
     observation,
 )
@@ -51,6 +53,8 @@ class Masks:
             (event.name, "digest"): self._digest,
             (intent.name, "phone"): self.phone,
             (intent.name, "body"): lambda _: b"",
+            (intent.name, "outcome"): self._said,
+            (intent_change.name, "outcome"): self._said,
             (note.name, "text"): self.free_text,
             (audit.name, "detail"): self.free_text,
             (acknowledgement.name, "reason"): self.free_text,
@@ -100,6 +104,9 @@ class Masks:
     def text(self, text: str) -> str:
         """Return a text without phones and secrets; ids and order numbers stay as they are."""
         return redact(_TANZANIAN.sub(lambda found: self.phone(found[0]), text))
+
+    def _said(self, text: str) -> str:
+        return in_values(text, self.text)
 
     def free_text(self, text: str) -> str:
         """Return what stands for words of a person: only whether two are the same is left."""

@@ -13,6 +13,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreAway, StoreUnavailable
+from kusanya.say import Said
 from kusanya.store.maintenance import migrations
 from kusanya.store.tables.delivery_months import add_months
 from kusanya.store.tables.engine import Engines, engines, only_store_errors, why
@@ -119,7 +120,7 @@ def _prepare_file(
         if not migrate:
             file.refuse_new()
         if not (create or migrate):
-            raise StoreUnavailable(f"there is no store at {file.path}")
+            raise StoreUnavailable(Said("there is no store at {path}").of(path=file.path))
         file.create(partial(_make, clock=clock))
     file.refuse_shared_names()
     if not migrate:
@@ -151,7 +152,9 @@ def _pragma(file: SqliteFile, setting: str) -> None:
         with closing(file.connect("mode=rw")) as connection:
             connection.execute(f"PRAGMA {setting}").fetchall()
     except file.error as error:
-        raise StoreUnavailable(f"cannot open {file.path}: {error}") from None
+        raise StoreUnavailable(
+            Said("cannot open {path}: {why}").of(path=file.path, why=str(error))
+        ) from None
 
 
 def _revision(found: Engines) -> str | None:

@@ -8,6 +8,7 @@ from sqlalchemy import Row, Select, bindparam, insert, select
 
 from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import StoreError
+from kusanya.say import Said
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.records import ReceiptFact
@@ -129,7 +130,7 @@ def _recorded(writing: Transaction, ids: set[str], mode: Mode) -> set[tuple[str,
     execute, its, it = writing.connection.execute, collection.c, receipt.c
     asked = select(its.id).where(its.id.in_(sorted(ids)), its.mode == mode.value)
     if strange := ids.difference(execute(asked).scalars()):
-        raise StoreError(f"there is no collection {min(strange)}")
+        raise StoreError(Said("there is no collection {id}").of(id=min(strange)))
     there = select(it.collection_id, it.receipt_key).where(
         it.collection_id.in_(sorted(ids)), it.mode == mode.value
     )

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from kusanya.errors import StoreUnavailable
+from kusanya.say import Said
 from kusanya.store.tables.sqlite_file import SqliteFile
 
 _LOOKS: Final = 50
@@ -95,7 +96,9 @@ class FileIdentity:
         try:
             self._open_anchor()
         except self._file.error as error:
-            raise StoreUnavailable(f"cannot open {self._file.path}: {error}") from None
+            raise StoreUnavailable(
+                Said("cannot open {path}: {why}").of(path=self._file.path, why=str(error))
+            ) from None
         seen, self._sizes = self._look()
         if seen.main is None or seen.main != before:
             raise StoreUnavailable(f"{self._file.path} was replaced while it was opened: try again")
@@ -304,4 +307,6 @@ def _stat(path: Path) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise StoreUnavailable(f"cannot look at {path}: {error.strerror}") from None
+        raise StoreUnavailable(
+            Said("cannot look at {path}: {why}").of(path=path, why=error.strerror)
+        ) from None

@@ -176,7 +176,7 @@ class IntentAttempts(StorePart):
                     reason=IntentReason.UNKNOWN_INTENT,
                     intent_id=intent_id,
                 )
-            now, said = _what_stands(row, state, maybe_clean(sentence))
+            now, said = _what_stands(row, state, sentence)
             # What a person or an event named is not exchanged for another one.
             settled_as = row.collection_id if row.state is IntentState.SETTLED else None
             free = now in OVER and by is not None and row.claimed_by == by

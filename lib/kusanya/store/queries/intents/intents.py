@@ -129,7 +129,7 @@ class Intents(IntentAttempts):
             row = the_intent(writing.connection, intent_id)
             if row.window_closed_at is not None or row.state not in only_from:
                 return row
-            return change(writing, row, at=at, window_closed_at=at, outcome=clean(sentence))
+            return change(writing, row, at=at, window_closed_at=at, outcome=sentence)
 
         return self._act(act)
 
@@ -172,7 +172,7 @@ class Intents(IntentAttempts):
                 at=at or writing.now,
                 state=state,
                 collection_id=collection_id or row.collection_id,
-                outcome=clean(sentence),
+                outcome=sentence,
             )
 
         return self._act(act)

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Select, bindparam, insert, select, update
 
 from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
+from kusanya.say import Said, keep, kept
 from kusanya.store.queries.planner_hints import unindexed
 from kusanya.store.records import IntentRow, IntentState
 from kusanya.store.records.erased_names import maybe_erased
@@ -83,6 +84,8 @@ def added(writing: Transaction, row: IntentRow, *, at: datetime) -> None:
 
 def change(writing: Transaction, row: IntentRow, *, at: datetime, **said: Any) -> IntentRow:
     """Update fields of the intent, append the change to the journal and return what it is now."""
+    if said.get("outcome") is not None:
+        said["outcome"] = kept(clean(keep(said["outcome"])))
     now = msgspec.structs.replace(row, seq=writing.seq(), **said)
     values = {name: _column_value(getattr(now, name)) for name in ("seq", *said)}
     writing.connection.execute(_CHANGE, {"of": row.id, **values})
@@ -100,7 +103,7 @@ def _journal(writing: Transaction, row: IntentRow, at: datetime) -> None:
             "at": to_us(at),
             "state": row.state.value,
             "collection_id": row.collection_id,
-            "outcome": row.outcome,
+            "outcome": _column_value(row.outcome),
         },
     )
 
@@ -109,6 +112,8 @@ def _column_value(value: Any) -> Any:
     """Return a field as its column holds it."""
     if isinstance(value, datetime):
         return to_us(value)
+    if isinstance(value, Said):
+        return keep(value)
     return value.value if isinstance(value, Enum) else value
 
 
@@ -120,6 +125,7 @@ def to_intent(row: Any) -> IntentRow:
             "body": bytes(row["body"]),
             "mode": Mode(row["mode"]),
             "state": IntentState(row["state"]),
+            "outcome": None if row["outcome"] is None else kept(row["outcome"]),
             "prepared_at": from_us(row["prepared_at"]),
             "first_sent_at": maybe_at(row["first_sent_at"]),
             "claimed_until": maybe_at(row["claimed_until"]),
