@@ -305,7 +305,7 @@ async def test_no_outage_is_announced_for_prompts_on_one_phone_or_from_another_a
         seed.answered(seed.collection(320 + n, at=at, channel="AIRTEL_TZ"))
     refused = {
         "stuck:MPESA_TZ": "one phone waits: a customer, no outage",
-        "cause:expired": "the cursor stands on no alarm about a network",
+        "cause:(expired)": "the cursor stands on no alarm about a network",
     }
     seed.life(1, at=at, status="expired")
     async with opened("4") as (app, pilot):

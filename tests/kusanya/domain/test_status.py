@@ -19,7 +19,8 @@ from kusanya.domain import status as table
 from kusanya.domain.failure_codes import ADVICE
 from kusanya.domain.status import CODED, EVENT_TYPES, FIGURES, FINAL, OPEN, PAID, UNPAID, Status
 from kusanya.filters.values import STATUSES
-from kusanya.wording import Language, advise
+from kusanya.say import Language, swahili
+from kusanya.wording import advise
 from kusanya_books.columns import DAILY
 from kusanya_console.ui import ascii as ascii_only
 from kusanya_console.ui import language, theme, vocabulary
@@ -140,7 +141,7 @@ def test_each_status_is_said_and_shown(status: Status, monkeypatch: pytest.Monke
         *theme.roles(defaultdict(lambda: "red")).styles,
     }
     assert advise(status, amount=1).english.sentence == facts.english.format(money="TZS 1")
-    assert facts.support_step in language.swahili()
+    assert facts.support_step in swahili()
     monkeypatch.setattr(language, "_chosen", Language.SWAHILI)
     assert vocabulary.status(status)[0] != f"{facts.glyph} {status}", "it has no Swahili word"
 

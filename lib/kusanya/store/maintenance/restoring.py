@@ -14,6 +14,7 @@ from sqlalchemy import func, select
 
 from kusanya.clock import Clock
 from kusanya.errors import StoreUnavailable
+from kusanya.platform.sqlite import sqlite_driver
 from kusanya.store.maintenance import migrations
 from kusanya.store.maintenance.maintenance import JOURNAL, Maintenance
 from kusanya.store.maintenance.opening import prepare
@@ -57,6 +58,7 @@ def restore_file(
             raise StoreUnavailable(
                 f"{backup} is not the backup that was meant: its SHA-256 is {digest}"
             )
+        _refuse_damaged(copy, backup)
         found = engines(str(copy))
         try:
             result = _marked(found, backup, digest, clock=clock, migrate=migrate)
@@ -69,6 +71,18 @@ def restore_file(
             raise _stands(target) from None
         sync_folder(target.parent)
     return result
+
+
+def _refuse_damaged(copy: Path, backup: Path) -> None:
+    """Refuse a file whose pages do not fit together, before a program opens it as a store."""
+    driver = sqlite_driver()
+    try:
+        with closing(driver.connect(copy)) as connection:
+            [(said,), *_] = connection.execute("PRAGMA quick_check")
+    except driver.DatabaseError as error:
+        said = str(error)
+    if said not in {"ok", "file is not a database"}:
+        raise StoreUnavailable(f"the backup {backup} is damaged: take another one")
 
 
 def _marked(
