@@ -62,7 +62,7 @@ def test_the_daily_notebook_shows_the_sample_month_as_the_library_computes_it(
     places = [cell.id for cell in ran.cells]
     top = ("load", "verdict", "bridge", "settlement", "breaks", "summary", "heading", "quality")
     assert [place for place in places if place in top] == list(top)
-    assert ">3, KES 42,000; 42, TZS 1,329,051<" in html(ran, "verdict")
+    assert ">3, KES 42,000; 42, TZS 1,058,264<" in html(ran, "verdict")
 
 
 def test_the_month_end_notebook_writes_the_pack_of_the_command(
