@@ -251,7 +251,8 @@ class Leg:
         self.credits = {
             move: m
             for move, m in done.items()
-            if m["amount"] > 0 and m["kind"] in {"payout", "payment", "other"}
+            if (m["amount"] > 0 and m["kind"] in {"payout", "payment", "other"})
+            or (m["amount"] < 0 and m["kind"] not in {"fee", "charge", "tax"})
         }
         self.named = {
             (move, one)
@@ -260,6 +261,12 @@ class Leg:
             for move, m in done.items()
             if key is not None and len(key) >= 4 and words(key) in m["narrative"]
         }
+        # Money out that names money which came: it takes that back.
+        self.taking_back: dict[Move, str] = {}
+        for move, one in self.named:
+            if moves[move]["amount"] < 0 < payouts[one]["amount"]:
+                name = payouts[one]["payout"]
+                self.taking_back[move] = min(name, self.taking_back.get(move, name))
         self.edges: dict[tuple[Move, int], tuple[str, str]] = {}
         self.seconds: set[Move] = set()
         self.paid_again: set[Move] = set()
@@ -273,15 +280,27 @@ class Leg:
     def _free(self) -> tuple[list[int], list[Move]]:
         met_moves = {move for move, _ in self.edges}
         met = {one for _, one in self.edges}
-        left = [one for one, p in self.payouts.items() if p["amount"] > 0 and one not in met]
-        rest = [m for m in self.credits if m not in met_moves and m not in self.seconds]
+        left = [one for one, p in self.payouts.items() if p["amount"] != 0 and one not in met]
+        gone = {*met_moves, *self.seconds, *self.taking_back}
+        rest = [m for m in self.credits if m not in gone]
         return left, rest
+
+    def _incoming(self) -> tuple[list[int], list[Move]]:
+        left, rest = self._free()
+        return (
+            [one for one in left if self.payouts[one]["amount"] > 0],
+            [move for move in rest if self.moves[move]["amount"] > 0],
+        )
 
     def _meet(self, edges: Edges, rule: str, form: str) -> None:
         self.edges |= dict.fromkeys(edges, (rule, form))
 
     def _by_name(self) -> None:
-        edges = {edge for edge in self.named if edge[0] in self.credits}
+        edges = {
+            (move, one)
+            for move, one in self.named
+            if move in self.credits and self.moves[move]["amount"] * self.payouts[one]["amount"] > 0
+        }
         names: dict[Move, set[int]] = defaultdict(set)
         payers: dict[int, list[Move]] = defaultdict(list)
         for move, one in sorted(edges, key=lambda edge: self._when(edge[0])):
@@ -300,7 +319,7 @@ class Leg:
         laters: dict[Any, list[Move]] = defaultdict(list)
         for move, one in sorted(self.named, key=lambda edge: self._when(edge[0])):
             amount = self.moves[move]["amount"]
-            if amount < 0 and move in once:
+            if amount < 0 < self.payouts[one]["amount"] and move in once:
                 backs[one, -amount].append(move)
             if move in self.seconds:
                 laters[one, amount].append(move)
@@ -357,14 +376,14 @@ class Leg:
         return 0 <= late.days <= TERMS.settle_days
 
     def _by_sum(self) -> None:
-        left, rest = self._free()
+        left, rest = self._incoming()
         sums: Sums = {}
         for scope in {None, *(self.payouts[one]["channel"] for one in left)}:
             mine = [one for one in left if scope is None or self.payouts[one]["channel"] == scope]
             days = {one: self.payouts[one]["day"] for one in mine}
             sums |= runs(days, {self.payouts[one]["day"] for one in left})
         self._claim(sums, rest, left, form="together")
-        left, rest = self._free()
+        left, rest = self._incoming()
         days = {m: self.moves[m]["day"] for m in rest}
         self._claim(runs(days, set(days.values())), rest, left, form="parts")
 
@@ -448,7 +467,7 @@ def expected(
             )
             if not inside:
                 continue
-            key = None
+            key = None if move is None else leg.taking_back.get(move)
             if edge is not None and edge[1] == "parts":
                 key = sides[1][0]["payout"]
             elif edge is not None and edge[1] == "together":
@@ -514,11 +533,11 @@ def verdict(
             return "bank_charge"
         if move in leg.paid_again:
             return "bank_paid_again"
-        if m["amount"] < 0 and any(move == other for other, _ in leg.named):
+        if edge is None and move in leg.taking_back:
             return "bank_taken_back"
-        if m["kind"] in {"reversal", "chargeback", "refund"}:
+        if edge is None and m["kind"] in {"reversal", "chargeback", "refund"}:
             return "bank_returned"
-        if m["amount"] < 0:
+        if edge is None and m["amount"] < 0:
             return "bank_debit"
         if move in leg.seconds:
             return "bank_credited_again"

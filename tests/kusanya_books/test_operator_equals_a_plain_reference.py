@@ -250,7 +250,11 @@ def fees_of(
         payments = [m for m in group if m["kind"] == "payment" and m["amount"] > 0]
         own |= {m["line_no"]: m["fee"] for m in payments if m["fee"] is not None}
         if name[2] is not None and charged and payments:
-            own[payments[0]["line_no"]] = -sum(m["amount"] for m in charged)
+            fees = [-m["amount"] for m in charged]
+            first = payments[0]
+            taken = sum(fee for fee in fees if fee > 0) or first["fee"]
+            if taken is not None or 0 in fees:
+                own[first["line_no"]] = (taken or 0) + sum(fee for fee in fees if fee < 0)
         if name[2] is None or len(charged) == len(group):
             loose[name[:2]] += [m for m in charged if is_inside(m)]
     compared: dict[Any, list[tuple[int, int]]] = defaultdict(list)
@@ -478,7 +482,7 @@ def followed(chance: Random, service: list[Row]) -> list[Row]:
         line = {name: chance.choice(values) for name, values in MOVES.items()}
         same = {name: row[name] for name in ("reference", "channel", "currency")}
         apart = chance.choice([0, 0, 0, 1, row["fee"], -9])
-        late = timedelta(days=chance.choice([0, 1]))
+        late = timedelta(days=chance.choice([0, 0, 1, 1, 2]))
         paid = {"amount": row["amount"] + apart, "at": row["created_at"] + late, "kind": "payment"}
         form = chance.choice(["none", "none", "named", "named", "nameless"])
         if form != "none":

@@ -97,7 +97,7 @@ def test_breaks_end_with_one_and_each_code_says_what_to_do(
     assert out.splitlines()[-1] == "read report.html there; do not sign"
     table = [line.split(None, 2) for line in out.splitlines() if line.startswith("  ")]
     assert table == [
-        ["3", "breaks", "of the books, TZS 1,905"],
+        ["3", "breaks", "of the books, TZS 1,105"],
         ["missing_at_provider", "1", "booked, never paid: Find the payment or reverse."],
         ["missing_in_ledger", "1", "paid, not in the books: Book it."],
         ["amount_mismatch", "1", "the amounts differ: Correct the amount."],

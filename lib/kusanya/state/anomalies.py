@@ -193,6 +193,8 @@ def _shown(field: str, value: str) -> str:
         # As everywhere else: an instant beside another of the same one must not read differently.
         local = datetime.fromisoformat(value).astimezone(EAT).replace(tzinfo=None)
         return f"{local.isoformat(sep=' ')} EAT"
+    if field == "status" and value in _STATUSES:
+        return Said(f"{value}")
     return safe(mask_text(value), 60)
 
 

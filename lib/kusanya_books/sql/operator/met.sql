@@ -123,6 +123,8 @@ sums AS (
         currency,
         receipt_key,
         sum(fee) FILTER (fee > 0)::BIGINT AS fee,
+        -- A line of nothing says that nothing was charged, where nothing else says more.
+        sum(fee) FILTER (fee = 0)::BIGINT AS nothing,
         coalesce(-sum(fee) FILTER (fee < 0), 0)::BIGINT AS given_back
     FROM fee_lines
     WHERE receipt_key IS NOT NULL
@@ -134,7 +136,7 @@ SELECT
     n.account,
     n.currency,
     n.day,
-    (coalesce(s.fee, n.fee_beside) - coalesce(s.given_back, 0))::BIGINT AS fee
+    (coalesce(s.fee, n.fee_beside, s.nothing) - coalesce(s.given_back, 0))::BIGINT AS fee
 FROM named AS n
 LEFT JOIN sums AS s
     ON s.account = n.account
