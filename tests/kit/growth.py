@@ -27,7 +27,7 @@ def is_linear(act: Callable[[str], object], run: Callable[[int], str], most: int
         if (
             grows
             and cost > _FLOOR_NS
-            and _cost(act, run(size * 2)) > _MOST_DOUBLED * _cost(act, text)
+            and all(_cost(act, run(size * 2)) > _MOST_DOUBLED * _cost(act, text) for _ in range(3))
         ):
             return False
         before = cost

@@ -48,9 +48,9 @@ def _to(url: str) -> Callable[[AlarmMessage], None]:
     return send
 
 
-def _program(line: str) -> NoticeTarget:
+def _program(command: str) -> NoticeTarget:
     try:
-        words = shlex.split(line)
+        words = shlex.split(command)
     except ValueError as error:
         raise ConfigurationError(f"the program cannot be read: {error}") from None
     if not words:
