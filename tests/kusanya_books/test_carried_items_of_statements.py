@@ -1,5 +1,6 @@
-"""Which line of the next month clears what a statement left open: by name and exact sum alone."""
+"""Which line of the next month clears what one left open: by name and exact sum alone."""
 
+from collections.abc import Callable
 from datetime import datetime
 from itertools import combinations
 from typing import Any
@@ -8,11 +9,12 @@ import msgspec
 import pandas as pd
 import pytest
 from tests.kit.movements import movements_of
+from tests.kit.statements import statement_of
 
 from kusanya.domain.business_day import EAT
 from kusanya_books import columns
 from kusanya_books.columns import COLLECTIONS, ITEMS, LEDGER
-from kusanya_books.judge import carried_legs
+from kusanya_books.judge import carried_legs, roll_forward
 from kusanya_books.match import bank
 from kusanya_books.read import load
 from kusanya_books.request.days import period
@@ -193,3 +195,88 @@ def test_only_a_refund_of_this_order_and_sum_books_what_was_charged_back(
     assert cleared(plain, charged, [], ledger=booked()) == {0}
     assert cleared(plain, charged, [], ledger=booked(**other)) == set()
     assert cleared(plain, [item(0)], [], ledger=booked()) == set()
+
+
+def left_of(plain: Inputs, items: list[Row], lines: pd.DataFrame, **given: Any) -> dict[int, Row]:
+    """Return what is still open of these items, by their numbers; `lines` are those of March."""
+    frame = columns.frame(ITEMS, {name: [one[name] for one in items] for name in ITEMS.columns})
+    carried = EarlierPeriod(run_id="march", period=MARCH, items=frame, lines=lines, had_books=True)
+    inputs = msgspec.structs.replace(plain, carried=carried, **given)
+    rolled = roll_forward.roll(inputs, columns.empty(ITEMS), matched=None)
+    assert rolled.table["foots"].all()
+    numbers = {one["break_id"]: number for number, one in enumerate(items)}
+    ended = columns.dicts(rolled.carried)
+    left = [row["break_id"] for row in ended if row["ending"] != roll_forward.CLEARED]
+    # What is left stands in the order of what was carried, under the id that it has now.
+    return {numbers[id_]: row for id_, row in zip(left, columns.dicts(rolled.items), strict=True)}
+
+
+PAID: Row = {
+    "line_no": 2,
+    "batch_id": "B2",
+    "channel": "MPESA_TZ",
+    "currency": "TZS",
+    "collection_id": None,
+    "gross": None,
+    "fee": None,
+    "net": 1_000,
+    "day": pd.Timestamp("2026-03-10"),
+}
+
+
+@pytest.mark.parametrize(
+    ("paid", "balance"),
+    [
+        ({}, None), ({"net": 999}, None), ({"net": 1_001}, None), ({"net": 998}, 2),
+        ({"net": 1_002}, -2), ({"net": -1_000}, 2_000), ({"currency": "KES"}, 1_000),
+        ({"channel": "TIGO_TZ"}, 1_000), ({"channel": None}, 1_000), ({"batch_id": "B1"}, 1_000),
+        ({"day": pd.Timestamp("2026-03-11")}, 1_000),
+    ],
+)  # fmt: skip
+def test_a_carried_payout_is_paid_by_new_lines_of_its_day_channel_and_currency(
+    plain: Inputs, paid: Row, balance: int | None
+) -> None:
+    owed = item(0, leg="statement", break_code="settlement_missing", balance=1_000, amount=1_000)
+    owed |= {"channel": "MPESA_TZ", "collection_id": None, "reference": "B0 B1"}
+    terms = msgspec.structs.replace(plain.tolerance, amount=1)
+    left = left_of(
+        plain,
+        [owed],
+        columns.empty(LEDGER),
+        statement=statement_of([{**PAID, **paid}]),
+        tolerance=terms,
+    )
+    codes = {None: None, 1_000: "settlement_missing", -2: "settlement_over"}
+    code = codes.get(balance, "settlement_short")
+    seen = left.get(0, {})
+    assert (seen.get("balance"), seen.get("break_code")) == (balance, code)
+    assert seen.get("amount") == (None if balance is None else abs(balance))
+
+
+@pytest.mark.parametrize("own", [{}, {"currency": "KES"}])
+def test_a_carried_payout_of_one_collection_is_paid_by_a_line_of_it(
+    plain: Inputs, own: Row
+) -> None:
+    owed = item(0, leg="statement", break_code="settlement_missing", balance=1_000, amount=1_000)
+    day = pd.Timestamp("2026-04-02")
+    paid = [
+        {**PAID, "collection_id": "col_9"},
+        {**PAID, "collection_id": "col_0", "day": day} | own,
+    ]
+    left = left_of(plain, [owed], columns.empty(LEDGER), statement=statement_of(paid))
+    assert set(left) == ({0} if own else set())
+
+
+def test_two_second_payments_need_two_refunds(
+    plain: Inputs, module_collections: Callable[..., pd.DataFrame]
+) -> None:
+    pair = [
+        item(number, leg="books", break_code="double_payment", reference="ref-0", amount=1_000)
+        for number in (0, 1)
+    ]
+    rest = {"collections": module_collections()}
+    one, two = booked(), pd.concat([booked(), booked(row_no=3)], ignore_index=True)
+    lines = columns.empty(LEDGER)
+    refunds = roll_forward._Refunds(one)
+    assert [refunds.clears(each) for each in pair] == [True, False]
+    assert left_of(plain, pair, lines, ledger=two, **rest) == {}

@@ -286,6 +286,24 @@ def test_an_entry_that_does_not_say_which_way_its_money_went_is_refused(
     assert (rejected.column, rejected.amount) == ("CdtDbtInd", None)
 
 
+@pytest.mark.parametrize("said", ["PDNG", "INFO", "FUTR"])
+@pytest.mark.parametrize("form", ["<Sts>{}</Sts>", "<Sts><Cd>{}</Cd></Sts>"])
+def test_an_entry_that_is_not_booked_yet_moved_no_money(write: Write, said: str, form: str) -> None:
+    waiting = CAMT.replace("<Sts>BOOK</Sts>", form.format(said))
+    frame, quality = movements.read(write("camt", waiting), leg="bank")
+    assert lines(frame, "status", "amount") == [("completed", 5_000), (said, -1_500)]
+    # The closing balance has what was booked alone.
+    assert quality.remarks
+    right = waiting.replace(">1003500.00<", ">1005000.00<")
+    frame, quality = movements.read(write("camt", right), leg="bank")
+    assert quality.remarks == ()
+    assert quality.total is not None
+    assert (quality.total.stated, quality.total.read) == (5_000, 5_000)
+    unsaid = CAMT.replace("<Sts>BOOK</Sts>", "")
+    frame, _ = movements.read(write("camt", unsaid), leg="bank")
+    assert lines(frame, "status") == [("completed",), ("completed",)]
+
+
 def test_a_statement_without_a_closing_balance_proves_nothing_and_says_so(write: Write) -> None:
     closing = next(line for line in MT940.splitlines() if line.startswith(":62F:"))
     frame, quality = movements.read(write("x", MT940.replace(closing, "")), leg="bank")
