@@ -248,7 +248,9 @@ async def test_a_role_that_was_taken_away_ends_the_console_of_its_person_alone(p
 
         async with visit("asha") as asha, visit("juma") as juma:
             for socket in (asha, juma):
-                await read_until(socket, lambda seen: b"WRITES ON" in seen)
+                await read_until(
+                    socket, lambda seen: b"INV-482900" in seen and b"WRITES ON" in seen
+                )
             await all_asked()
             await ask_again()
             await all_asked()
