@@ -351,6 +351,9 @@ def why(error: BaseException) -> str:
     if lines and ("OperationalError" in _kinds(raw) or lines[0] == _NO_DATABASE):
         return lines[0]
     state = getattr(raw, "sqlstate", None)
+    if lines and state == _NO_RIGHT:
+        # It names tables and functions, and what our own triggers say; never a row.
+        return f"{lines[0]}; this takes a login of another role (kusanya store roles)"
     return type(raw).__name__ + (f" {state}" if state else "")
 
 
@@ -365,6 +368,7 @@ def is_outage(error: BaseException) -> bool:
     return type(raw).__name__ == "DatabaseError" or not _kinds(raw).isdisjoint(_OUTAGES)
 
 
+_NO_RIGHT: Final = "42501"
 _OUTAGES: Final = frozenset({"OperationalError", "InterfaceError", "InternalError"})
 
 
