@@ -8,6 +8,8 @@ import logging
 import warnings
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -34,6 +36,8 @@ _TITLE_MAX: Final = 200
 _LINE_MAX: Final = 1_000
 _TIMEOUT_S: Final = 10.0
 """Longer is not waited for one address, however it answers."""
+_APPRISE_S: Final = 30.0
+"""The same of one that apprise brings: it speaks to a mail server in several answers."""
 _TAKEN: Final = range(200, 300)
 
 
@@ -193,11 +197,33 @@ def _by_apprise(url: str, message: Message) -> None:
     if target is None:
         raise NotificationError("apprise does not know this address")
     try:
-        sent = target.notify(title=message.title, body=message.body, body_format="text")
+        sent = _in_time(target, message)
+    except TimeoutError:
+        raise NotificationError(f"no answer within {_APPRISE_S:.0f} s") from None
     except Exception as error:  # noqa: BLE001 - a hundred services' code; the others go on
         raise NotificationError(f"failed ({type(error).__name__})") from None
     if not sent:
         raise NotificationError("the service did not take it")
+
+
+def _in_time(target: "apprise.Apprise", message: Message) -> bool:
+    """Return whether the service took it. Raises TimeoutError, and whatever its code raises.
+
+    That code bounds each read and not all of them: it has a thread of its own, which is left
+    behind where a server goes on answering.
+    """
+    answer: Future[bool] = Future()
+
+    def bring() -> None:
+        try:
+            said = target.notify(title=message.title, body=message.body, body_format="text")
+        except Exception as error:  # noqa: BLE001 - raised where the answer is awaited
+            answer.set_exception(error)
+        else:
+            answer.set_result(bool(said))
+
+    Thread(target=bring, name="apprise", daemon=True).start()
+    return answer.result(timeout=_APPRISE_S)
 
 
 def _target(url: str) -> "apprise.Apprise | None":

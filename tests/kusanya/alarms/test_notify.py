@@ -104,6 +104,19 @@ def test_one_address_that_fails_keeps_no_message_from_the_others(
     assert "very-secret" not in repr(failures) + caplog.text
 
 
+def test_a_mail_server_that_never_comes_to_an_end_keeps_no_message_from_the_others(
+    http: HttpSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("apprise", reason="needs the extra notify")
+    monkeypatch.setattr(notify, "_APPRISE_S", 0.2)
+    with answering_endlessly(b"220", b"-") as there:
+        place = there.removeprefix("http://").rstrip("/")
+        away = f"mailto://someone:secret@{place}?from=a@b.example&to=ops@shop.example"
+        [failure] = notify.send([away, http.url], "title", "body")
+    assert failure == notify.SendFailure(target="mailto://…", reason="no answer within 0 s")
+    assert len(http.received) == 1
+
+
 def test_phones_secrets_and_control_characters_leave_the_texts(http: HttpSink) -> None:
     body = "0754 000 001 paid\x1b[31m\nwhsec_c2VjcmV0 and acme_live_sk_abc123"
     assert notify.send([http.url], "for 255754000001\nnow", body) == []
