@@ -35,6 +35,7 @@ class AnomalyKind(StrEnum):
     COMPLETED_AT_CHANGED = "completed_at_changed"
     CREATED_AT_CHANGED = "created_at_changed"
     TEXT_CHANGED = "text_changed"
+    FACTS_DIFFER = "facts_differ"
     FEE_ABOVE_AMOUNT = "fee_above_amount"
     FEE_NEGATIVE = "fee_negative"
     AMOUNT_NOT_POSITIVE = "amount_not_positive"
@@ -110,7 +111,7 @@ _CHANGED: Final[dict[str, tuple[AnomalyKind, str, bool]]] = {
         True,
     ),
     "hidden": (
-        AnomalyKind.TEXT_CHANGED,
+        AnomalyKind.FACTS_DIFFER,
         "Facts about this payment differ; which ones is hidden from this login.",
         True,
     ),
@@ -264,7 +265,8 @@ def _of_words(state: CollectionState) -> Iterator[Anomaly]:
             AnomalyKind.FAILED_WITHOUT_FAILURE_CODE,
             "It failed without a failure code: nobody can tell the customer why. Fetch it again.",
         )
-    if state.failure_code and CODED.isdisjoint(state.statuses):
+    # A login that facts are hidden from is not shown which states were observed.
+    if state.failure_code and state.statuses and CODED.isdisjoint(state.statuses):
         yield _odd(
             AnomalyKind.FAILURE_CODE_WITHOUT_FAILURE,
             Said("It carries the failure code {code} but did not fail.").of(

@@ -95,7 +95,7 @@ class CollectionState(msgspec.Struct, frozen=True, kw_only=True):
     mode: Mode
     status: ShownStatus
     statuses: tuple[str, ...]
-    """Every status observed, sorted."""
+    """Every status observed, sorted; none where they contradict and are hidden from the login."""
     amount: int
     fee: int
     currency: str

@@ -24,7 +24,7 @@ def state_of(row: CollectionRow) -> CollectionState:
     return CollectionState(
         **{
             **fields,
-            "statuses": (row.status,),
+            "statuses": () if row.status == CONTRADICTION else (row.status,),
             "learned_from": source,
             "event_ids": () if row.event_id is None else (row.event_id,),
             "observations": 0,
