@@ -42,6 +42,7 @@ _REFERENCE: Final = (
     *("kusanya_service.testing",),
 )
 """The modules whose public names a program of others imports."""
+_PICTURES: Final = ("console/live.svg", "lib/docs/layers.svg")
 _OUTSIDE: Final = re.compile(r"\]\((?!https?://|#)([^)#]+)(#[^)]*)?\)")
 
 
@@ -53,7 +54,8 @@ def _gather(into: Path) -> list[dict[str, Any]]:
         linked = partial(_linked, paper=_ROOT / paper)
         text = (_ROOT / paper).read_text(encoding="utf-8")
         page.write_text(_OUTSIDE.sub(linked, text), encoding="utf-8")
-    shutil.copy(_ROOT / "console" / "live.svg", into / "console" / "live.svg")
+    for picture in _PICTURES:
+        shutil.copy(_ROOT / picture, into / picture)
     names = []
     for module in _REFERENCE:
         page = into / "reference" / f"{module}.md"
@@ -66,7 +68,7 @@ def _gather(into: Path) -> list[dict[str, Any]]:
 def _linked(link: re.Match[str], *, paper: Path) -> str:
     """Return a link as it is where its page is on the site, else its file by name alone."""
     target = (paper.parent / link[1]).resolve()
-    known = {*(_ROOT / page for page in _PAGES.values()), _ROOT / "console" / "live.svg"}
+    known = {_ROOT / page for page in (*_PAGES.values(), *_PICTURES)}
     if not target.exists() or target in known:
         return link[0]
     return f"](#){{title={target.relative_to(_ROOT)}}}"

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 from mkdocs.exceptions import Abort
+from tests.kit import layers
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,3 +48,9 @@ def test_a_link_that_leads_nowhere_ends_the_build(
     monkeypatch.setattr(site, "_REFERENCE", ())
     with pytest.raises(Abort):
         site.make(tmp_path / "site")
+
+
+def test_the_picture_of_the_layers_shows_the_import_contracts_as_they_are() -> None:
+    assert layers.PICTURE.read_text("utf-8") == layers.drawn(), (
+        "draw it anew: uv run python -m tests.kit.layers"
+    )
