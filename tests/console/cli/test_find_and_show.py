@@ -199,7 +199,7 @@ def test_find_show_health_handover_and_talk_speak_swahili_and_json_stays_english
     assert "taarifa kwa shop: halali, mara ya 1 kati ya 7, tulijibu 200" in out
     out = kusanya("show", "int_00000003")[1]
     assert "? ombi: hatujui  lilitumwa mara ya kwanza 2026-03-04 15:12:07 EAT" in out
-    assert "POST /v1/collections, mara ya 1: jibu limepotea" in out
+    assert "POST /v1/collections, mara ya 1: imepotea" in out
     assert "hifadhi haijui col_99; jaribu kusanya find" in kusanya("show", "col_99")[2]
     assert "hali 'faled' haijulikani" in kusanya("find", "meta:a=b status:faled")[2]
     assert "hakuna aliyefanya lolote kwenye hifadhi hii" in kusanya("audit")[1]
