@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pandas as pd
@@ -123,6 +123,17 @@ FOLLOWED = {
 }
 
 
+MISSED = {
+    "a refund of more": ("refund", -5_000, "TZS"),
+    "a refund of less": ("refund", -7, "TZS"),
+    "a reversal of more": ("reversal", -5_000, "TZS"),
+    "a reversal of less": ("reversal", -7, "TZS"),
+    "a payment of more": ("payment", 5_000, "TZS"),
+    "a payment of less": ("payment", 7, "TZS"),
+    "a refund in another currency": ("refund", -1_000, "UGX"),
+    "a payment in another currency": ("payment", 1_000, "UGX"),
+}
+"""What November books of each order of October, and is not what was advised."""
 CLOSED_AGAIN = (
     *CORRECTED,
     *SAME,
@@ -132,9 +143,9 @@ CLOSED_AGAIN = (
 REFUNDS = {"double_payment", "refund_alone"}
 
 
-def books(lines: tuple[Line, ...]) -> pd.DataFrame:
+def books(lines: tuple[Line, ...], kinds: list[str] | None = None) -> pd.DataFrame:
     at = [pd.Timestamp(day, tz="Africa/Dar_es_Salaam").tz_convert("UTC") for *_, day, _, _ in lines]
-    kinds = [
+    kinds = kinds or [
         "payment"
         if amount >= 0 and name != "refund_alone"
         else "refund"
@@ -166,6 +177,7 @@ class Months(msgspec.Struct):
     october: Report
     ignored: Report
     followed: dict[str, Report]
+    missed: dict[str, Report]
     again: Report
     """October once more, with books put right."""
 
@@ -188,9 +200,14 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Months]:
         for fact in OCTOBER:
             store.record(fact)
 
-        def close_month(period: str, lines: tuple[Line, ...], carried: Any = None) -> Report:
+        def close_month(
+            period: str,
+            lines: tuple[Line, ...],
+            carried: Any = None,
+            kinds: list[str] | None = None,
+        ) -> Report:
             path = home / "books.csv"
-            given = books(lines)
+            given = books(lines, kinds)
             booked = given.assign(kind="payment", amount=given["amount"].abs())
             booked.to_csv(path, index=False, date_format="%Y-%m-%d")
             loaded = load.inputs(
@@ -219,8 +236,20 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Months]:
         followed = {
             name: close_month("2026-11", lines, carried) for name, lines in FOLLOWED.items()
         }
+        orders = sorted(OPEN)
+        missed = {
+            name: close_month(
+                "2026-11",
+                tuple(line(of, amount, currency, "11-07") for of in orders),
+                carried,
+                [kind] * len(orders),
+            )
+            for name, (kind, amount, currency) in MISSED.items()
+        }
         again = close_month("2026-10", CLOSED_AGAIN)
-        yield Months(october=october, ignored=ignored, followed=followed, again=again)
+        yield Months(
+            october=october, ignored=ignored, followed=followed, missed=missed, again=again
+        )
 
 
 def endings(made: Report) -> dict[str, str]:
@@ -263,9 +292,36 @@ def test_what_was_put_right_in_the_same_books_is_gone(months: Months, code: str)
     assert stands.loc[stands["reference"] == code, "break_code"].tolist() == []
 
 
-@pytest.mark.parametrize("way", ["ignored", *FOLLOWED])
+BY_THEMSELVES = {
+    "unknown_status", "outcome_unknown", "timing_unseen", "missing_at_provider", "still_open",
+}  # fmt: skip
+"""What the service said later."""
+
+
+@pytest.mark.parametrize("way", MISSED)
+@pytest.mark.parametrize("code", sorted(OPEN - BY_THEMSELVES))
+def test_what_was_not_advised_clears_nothing(months: Months, way: str, code: str) -> None:
+    made = months.missed[way]
+    carried = made.page("carried").frame
+    [was] = carried[carried["break_code"] == code].to_dict("records")
+    left = made.items[(made.items["leg"] == "books") & (made.items["reference"] == code)]
+    kind, amount, _ = MISSED[way]
+    if (code, way) == ("booked_negative", "a payment of less"):
+        # With another line for its payment the negative one is a reversal of it.
+        assert list(zip(left["break_code"], left["amount"], strict=True)) == [
+            ("amount_mismatch", 993)
+        ]
+        return
+    # What a payment books of it is no more open, however little that is.
+    booked = amount if kind == "payment" else 0
+    assert int(left["amount"].sum()) >= was["amount"] - booked, left
+    if code.endswith("_alone") or amount < 0:
+        assert was["amount_now"] == was["amount"], left
+
+
+@pytest.mark.parametrize("way", ["ignored", *FOLLOWED, *MISSED])
 def test_what_was_open_and_what_is_open_add_up(months: Months, way: str) -> None:
-    made = months.followed.get(way, months.ignored)
+    made = (months.followed | months.missed).get(way, months.ignored)
     table, october = made.page("rolled_forward").frame, months.october.page("rolled_forward").frame
     assert table["foots"].all()
     assert october["foots"].all()
@@ -279,15 +335,12 @@ def test_what_was_open_and_what_is_open_add_up(months: Months, way: str) -> None
 def test_what_nobody_did_is_still_open_and_stands_against_the_verdict(months: Months) -> None:
     made = months.ignored
     ended = endings(made)
-    by_themselves = {
-        "unknown_status", "outcome_unknown", "timing_unseen", "missing_at_provider", "still_open",
-    }  # fmt: skip
-    assert {code for code, how in ended.items() if how == "cleared"} == by_themselves
+    assert {code for code, how in ended.items() if how == "cleared"} == BY_THEMSELVES
     changed = made.page("carried").frame.set_index("break_code")["break_code_now"].to_dict()
     assert changed["timing_unbooked"] == "missing_in_ledger"
     assert ended["perhaps_booked_earlier"] == "still open"
     found = made.findings[made.findings["finding"] == "open items of earlier periods"]
-    assert int(found["rows"].sum()) == len(OPEN) - len(by_themselves)
+    assert int(found["rows"].sum()) == len(OPEN) - len(BY_THEMSELVES)
     assert sorted(found["currency"]) == ["KES", "TZS"]
     assert made.verdict(max_breaks=99) == "breaks"
 
@@ -387,3 +440,90 @@ def test_a_payout_that_is_put_right_in_november_does_not_come_back(
     for made in (ignored, followed):
         assert made.page("rolled_forward").frame["foots"].all()
     assert followed.items[followed.items["leg"] == "statement"].empty
+
+
+class Refunded(NamedTuple):
+    """A line of November beside a carried second payment of 1,000 under R."""
+
+    amount: int = -1_000
+    reference: str = "R"
+    currency: str = "TZS"
+    status: str = "paid"
+    kind: str = "refund"
+
+
+@pytest.fixture(scope="module")
+def twice_paid(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Return what closes November after an October in which R was paid twice and booked once."""
+    home = tmp_path_factory.mktemp("refunds")
+    with Store.open(home / "s.db") as store:
+        store.record(observation("R", "10-10T12:00"))
+        store.record(observation("R+second", "10-20T12:00"))
+        store.record(observation("last", "10-31T23:00", status="failed", failure_code="x"))
+
+        def close_month(period: str, given: pd.DataFrame, carried: Any = None) -> Report:
+            path = home / "books.csv"
+            given.assign(amount=given["amount"].abs()).to_csv(
+                path, index=False, date_format="%Y-%m-%d"
+            )
+            loaded = load.inputs(
+                str(home / "s.db"), mode="live", period=period, ledger=str(path), carried=carried
+            )
+            judged_on = loaded.period.last
+            return report(msgspec.structs.replace(loaded, ledger=given, judged_on=judged_on))
+
+        october = close_month("2026-10", books((line("R"),)))
+        assert codes(october) == {"R": "double_payment"}
+        folder = close.pack(october, out=home).folder
+        assert folder is not None
+        carried = earlier_pack.read(folder).carried
+        store.record(observation("last_of_november", "11-30T23:00", status="failed"))
+
+        def november(*lines: Refunded) -> Report:
+            given = books(tuple(
+                (one.reference, one.amount, one.currency, "2026-11-04", one.status, None)
+                for one in lines
+            ), [one.kind for one in lines])  # fmt: skip
+            return close_month("2026-11", given, carried)
+
+        yield november
+
+
+@pytest.mark.parametrize(
+    ("refund", "ending"),
+    [
+        (Refunded(), "cleared"),
+        (Refunded(kind="chargeback"), "cleared"),
+        (Refunded(amount=-999), "still open"),
+        (Refunded(amount=-1_001), "still open"),
+        (Refunded(amount=-2_000), "still open"),
+        (Refunded(amount=-5_000), "still open"),
+        (Refunded(amount=1_000), "still open"),
+        (Refunded(currency="KES"), "still open"),
+        (Refunded(reference="S"), "still open"),
+        (Refunded(status="not_paid"), "still open"),
+    ],
+)
+def test_a_second_payment_is_given_back_by_a_refund_of_its_order_currency_and_sum_alone(
+    twice_paid: Any, refund: Refunded, ending: str
+) -> None:
+    made = twice_paid(refund)
+    assert endings(made) == {"double_payment": ending}
+    if ending == "still open":
+        left = made.items[made.items["break_code"] == "double_payment"]
+        assert left["amount"].tolist() == [1_000]
+        assert made.verdict(max_breaks=99) == "breaks"
+
+
+def test_no_more_is_given_back_than_the_order_was_paid(twice_paid: Any) -> None:
+    for count, alone in ((2, []), (3, ["refund_alone"])):
+        made = twice_paid(*[Refunded()] * count)
+        assert endings(made) == {"double_payment": "cleared"}
+        assert made.items["break_code"].tolist() == alone
+
+
+def test_a_refund_of_the_first_payment_and_of_the_second_are_two(twice_paid: Any) -> None:
+    made = twice_paid(Refunded(amount=-400), Refunded())
+    assert endings(made) == {"double_payment": "cleared"}
+    made = twice_paid(Refunded(amount=-400), Refunded(amount=-600))
+    assert endings(made) == {"double_payment": "still open"}

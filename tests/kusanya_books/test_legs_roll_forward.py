@@ -319,3 +319,43 @@ def test_a_month_on_three_legs_whose_advice_was_followed_leaves_nothing(
             assert now[item["break_id"]]["amount"] == item["amount"]
     assert ignored.verdict(max_breaks=999) is ReportVerdict.BREAKS
     assert ignored.page("rolled_forward").frame["foots"].all()
+
+
+def month_of(
+    plain: Inputs, span: str, *lines: Item, carried: EarlierPeriod | None = None
+) -> Report:
+    """Close a month in which there are lines of statements, and nothing else."""
+    days = period(span)
+    return report(
+        msgspec.structs.replace(
+            plain,
+            collections=columns.empty(columns.COLLECTIONS),
+            ledger=None,
+            statement=None,
+            movements=movements_of(*lines),
+            period=days,
+            judged_on=days.last,
+            quality=(),
+            carried=carried,
+        )
+    )
+
+
+@pytest.mark.parametrize("kind", ["payment", "payout", "fee", "reversal", "other"])
+@pytest.mark.parametrize("amount", [-7, 7])
+def test_another_line_of_a_receipt_clears_nothing_of_what_is_open(kind: str, amount: int) -> None:
+    plain = load.inputs(mode="live", period="2020-01")
+    of = {"receipt": "RX12345678", "reference": "B-9", "channel": "MPESA_TZ"}
+    march_at, april_at = (datetime(2026, month, 10, 12, tzinfo=EAT) for month in (3, 4))
+    march = month_of(plain, "2026-03", {**of, "at": march_at, "kind": "payment", "amount": 500_000})
+    open_ = [item for item in items(march) if item["leg"] == "operator"]
+    assert [item["amount"] for item in open_] == [500_000]
+    after = month_of(
+        plain,
+        "2026-04",
+        {**of, "at": april_at, "kind": kind, "amount": amount},
+        carried=without_a_pack(march),
+    )
+    left = [item["amount"] for item in items(after) if item["leg"] == "operator"]
+    assert 500_000 in left, left
+    assert after.page("rolled_forward").frame["foots"].all()

@@ -157,13 +157,13 @@ def of_operator(rows: pd.DataFrame) -> Iterator[Item]:
             # A fee too high is money out: what the operator pays back comes in.
             money = (row.fee_operator, row.fee_service)
             balance = -row.fee_drift
+        alone = None if pd.isna(row.line_no) else _line(row.operator_day, row.amount_operator)
         yield {
             **_same(row, "break_code", "standing", "reference", "collection_id", "channel"),
             **_same(row, "currency", "age_days", "suggested_action"),
             "leg": OPERATOR,
-            "subject": text_of(row.receipt)
-            or text_of(row.collection_id)
-            or _line(row.operator_day, row.amount_operator),
+            "subject": text_of(row.receipt) or text_of(row.collection_id) or alone,
+            "key": None if text_of(row.collection_id) else f"{text_of(row.receipt) or ''} {alone}",
             "finding": _finding(row, findings.OPERATOR),
             "row_no": row.line_no,
             "amount": row.at_stake,
@@ -293,13 +293,17 @@ def _of_late(late: pd.DataFrame) -> Iterator[Item]:
 
 
 def numbered(inputs: Inputs, rows: Iterable[Item]) -> Iterator[Item]:
-    """Yield items with the id that follows from their subject; a break unless they say else."""
+    """Yield items with the id that follows from their key; a break unless they say else.
+
+    The key is the subject, but of an operator's line that names no payment: two lines may bear one
+    receipt, in two periods.
+    """
     numbers: Counter[tuple[Any, str]] = Counter()
     for row in rows:
-        currency, subject = text_of(row["currency"]), str(row["subject"])
-        numbers[currency, subject] += 1
+        currency, key = text_of(row["currency"]), str(row.get("key") or row["subject"])
+        numbers[currency, key] += 1
         id_ = break_life.break_id(
-            inputs.mode, row["leg"], currency, subject, nth=numbers[currency, subject]
+            inputs.mode, row["leg"], currency, key, nth=numbers[currency, key]
         )
         waits = row["finding"] is None
         yield {**row, "break_id": id_, "standing": row["standing"] if waits else "break"}

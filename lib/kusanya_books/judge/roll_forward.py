@@ -73,6 +73,32 @@ class _Refunds:
         return self._left[key] >= 0
 
 
+class _Became:
+    """What the rows of the books that were carried are among those that are open now.
+
+    A row that was found again is itself. Of the others each may have become one row of its order
+    that was not there before, as a line whose payment was found; where it could be one of several
+    it stays what it was.
+    """
+
+    def __init__(self, judged: Mapping[str, Item], carried: list[Item]) -> None:
+        self._judged = judged
+        known = {item["break_id"] for item in carried}
+        self._fresh: defaultdict[tuple[Any, ...], list[Item]] = defaultdict(list)
+        for id_, item in judged.items():
+            if id_ not in known:
+                self._fresh[item["reference"], item["currency"]].append(item)
+
+    def of(self, was: Item) -> Item | None:
+        """Return what an item is now, None where nothing of its order is open that was not."""
+        if was["break_id"] in self._judged:
+            return self._judged[was["break_id"]]
+        fresh = self._fresh[was["reference"], was["currency"]]
+        if was["reference"] is None or not fresh:
+            return None
+        return fresh.pop() if len(fresh) == 1 else {**was, "finding": _finding(was)}
+
+
 def roll(
     inputs: Inputs,
     items: pd.DataFrame,
@@ -90,11 +116,11 @@ def roll(
     rows = _judge_books(inputs, carried, books)
     judged = {} if rows is None else _open(rows)
     other = carried_legs.judge(inputs, carried, new.values(), own=bank)
-    refunds = _Refunds(books)
+    refunds, rolled = _Refunds(books), list(filter(_is_rolled, columns.dicts(carried.items)))
+    became = _Became(judged, rolled)
     endings = [
-        (was, _now(was, inputs, judged | other.now, new, books=books, refunds=refunds))
-        for was in columns.dicts(carried.items)
-        if _is_rolled(was)
+        (was, _now(was, inputs, other.now, new, books=books, refunds=refunds, became=became))
+        for was in rolled
     ]
     taken = {one["break_id"] for pair in endings for one in pair if one is not None}
     left = [now for _, now in endings if now is not None]
@@ -190,15 +216,16 @@ def _is_rolled(item: Item) -> bool:
 def _now(
     was: Item,
     inputs: Inputs,
-    judged: Mapping[str, Item | None],
+    legs: Mapping[str, Item | None],
     new: dict[str, Item],
     *,
     books: pd.DataFrame | None,
     refunds: _Refunds,
+    became: "_Became",
 ) -> Item | None:
     """Return what a carried item is now, None where it is cleared."""
     if was["leg"] in carried_legs.LEGS:
-        now = judged[was["break_id"]]
+        now = legs[was["break_id"]]
     elif was["leg"] == STATEMENT:
         now = _payout_now(was, inputs)
     elif books is None:
@@ -206,25 +233,12 @@ def _now(
     elif refunds.clears(was):
         return None
     else:
-        now = judged.get(was["break_id"]) or _same_order(was, judged)
+        now = became.of(was)
     if now is None:
         return None
     # In the period's own list too: it is one thing, and counted there.
     now = new.get(now["break_id"], now)
     return open_items.decided({**now, "carried_from": was["carried_from"] or _span(inputs)}, inputs)
-
-
-def _same_order(was: Item, judged: Mapping[str, Item | None]) -> Item | None:
-    """Return what became of a line once its payment was found: the one open row of its order."""
-    same = [
-        item
-        for item in judged.values()
-        if item is not None
-        and item["leg"] == BOOKS
-        and was["reference"] is not None
-        and (item["reference"], item["currency"]) == (was["reference"], was["currency"])
-    ]
-    return same[0] if len(same) == 1 else None
 
 
 def _orders(item: Item) -> set[tuple[Any, ...]]:

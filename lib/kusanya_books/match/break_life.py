@@ -118,11 +118,10 @@ def _of_books(row: Any) -> tuple[str | None, str, int]:
     reference, collection = text_of(row.reference), text_of(row.collection_id)
     if not pd.isna(row.amount_service):
         key = f"collection {collection}"
-    elif collection or reference:
-        # A line alone is another thing than the collection that it names.
-        key = f"line of {collection or reference}"
     else:
-        key = f"line {row.booked_day:%Y-%m-%d} {amount}"
+        # A line alone is another thing than the collection that it names, and than another line of
+        # its order: whatever a later period books, it is known by what stands in it.
+        key = f"line {row.booked_day:%Y-%m-%d} {amount} {collection or reference or ''}"
     return currency, key, int(row.at_stake)
 
 
