@@ -19,6 +19,7 @@
     │   └── OutcomeUnknown          the same for a create: the customer may have been charged
     ├── WaitTimeout                 a collection was not final in time; it may still become so
     ├── IntentError                 an intent cannot be sent, resumed or decided as asked
+    ├── AmountChanged               an order is, or may be, charged with another amount
     ├── NotificationError           an address did not take a message
     ├── ReconcileError              what reconciliation refuses
     │   ├── FrameError              a frame does not have the columns and types of its schema
@@ -215,6 +216,10 @@ class IntentError(KusanyaError):
     def retryable(self) -> bool:
         """Return whether the same call may pass later, without anybody deciding or repairing."""
         return self.reason in _PASSING
+
+
+class AmountChanged(KusanyaError):  # noqa: N818 - reads as the condition it states
+    """An order was to be paid with another amount than the one that may be, or was, charged."""
 
 
 class NotificationError(KusanyaError):

@@ -46,7 +46,7 @@ def whoami(*, profile: ProfileName = None, as_json: AsJson = False) -> None:
 def collect(
     amount: Annotated[int, typer.Argument(min=1, help="Whole shillings.")],
     phone: Annotated[str, typer.Argument(help="The customer's number in any spelling.")],
-    reference: Annotated[str, typer.Argument(help="Your own reference; used once.")],
+    reference: Annotated[str, typer.Argument(help="Your own reference: one sale.")],
     *,
     description: Annotated[str | None, typer.Option(help="Free text.")] = None,
     meta: Annotated[list[str] | None, typer.Option(help="KEY=VALUE; may repeat.")] = None,
@@ -57,7 +57,15 @@ def collect(
         ),
     ] = None,
     again: Annotated[
-        str | None, typer.Option(help="Why this reference is used a second time; audited.")
+        str | None,
+        typer.Option(help="Why an order that brought no money is asked for again; audited."),
+    ] = None,
+    although_paid: Annotated[
+        str | None,
+        typer.Option(
+            help="Why an order is asked for again although it is paid, or nobody knows; takes the "
+            "role kusanya_decide where the store keeps roles; audited."
+        ),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the outcome is final.")] = False,
     profile: ProfileName = None,
@@ -69,8 +77,9 @@ def collect(
 
     Exits with 1 unless the collection was created and, with --wait, has succeeded.
     """
+    from kusanya.client.requests import CreateRequest
     from kusanya.errors import KusanyaError
-    from kusanya.intents import create_safely
+    from kusanya.intents.creating import create
     from kusanya.store import Store
     from kusanya_console.sandbox.service_clock import parse_clock
 
@@ -79,9 +88,7 @@ def collect(
     time = parse_clock(clock)
     with Store.open(chosen.store, clock=time) as opened, client_of(chosen, clock=time) as client:
         try:
-            made = create_safely(
-                opened,
-                client,
+            request = CreateRequest(
                 amount=amount,
                 phone=phone,
                 reference=reference,
@@ -89,8 +96,10 @@ def collect(
                 metadata=metadata,
                 idempotency_key=key,
                 force_repeat_reason=again,
+                although_paid=although_paid,
                 profile=chosen.name,
-            ).collection
+            )
+            made = client.run(create(opened, client.core, request)).collection
         except ValueError as error:
             raise Refused(str(error), code=USAGE) from error
         except (KusanyaError, KeyboardInterrupt) as error:

@@ -52,13 +52,16 @@ class CreateRequest(msgspec.Struct, frozen=True, kw_only=True):
     profile: str = DEFAULT_PROFILE
     """Whose key and intent it is; of no meaning without an intent."""
     force_repeat_reason: str | None = None
-    """Why a reference is used again; of no meaning without an intent."""
+    """Why an order that brought no money is asked for again; of no meaning without an intent."""
+    although_paid: str | None = None
+    """Why a person has it asked for again although it is paid, or nobody knows."""
 
     def __post_init__(self) -> None:
         if self.idempotency_key is not None:
             check_idempotency_key(self.idempotency_key)
-        if self.force_repeat_reason is not None and not self.force_repeat_reason.strip():
-            raise ValueError("a repeated reference is forced with a reason")
+        for reason in (self.force_repeat_reason, self.although_paid):
+            if reason is not None and not reason.strip():
+                raise ValueError("an order is asked for again with a reason")
 
     def body(self) -> bytes:
         """Return the exact bytes of the create.
@@ -84,6 +87,11 @@ class CreateRequest(msgspec.Struct, frozen=True, kw_only=True):
         except UnicodeEncodeError:
             # Its own message and attributes would carry the text.
             raise ValueError("text that is sent holds no lone surrogates") from None
+
+    def wire_phone(self) -> str:
+        """Return the phone as it is sent, all of the request checked. Raises as `body` does."""
+        self.body()
+        return _checked_phone(self.phone, as_is=self.phone_as_is)
 
     def __repr__(self) -> str:
         return f"CreateRequest(reference={self.reference!r}, amount={self.amount})"

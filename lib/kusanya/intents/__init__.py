@@ -65,11 +65,12 @@ def create_safely(
     `amount` is in whole shillings; `phone` is a Tanzanian number in any usual spelling, sent as
     255 and nine digits, or as it stands with `phone_as_is`. `reference` is the order's own name,
     `description` what the customer may read, `metadata` text by text, kept with the collection.
-    `idempotency_key` ties a retry of the caller's own job to the same intent: the same call again
-    returns the same collection. Without it a `reference` is used once; repeating one takes a
-    `force_repeat_reason`, which is audited, and is refused while it is not known what became of
-    the one before. Keys belong to `profile` and mode. Where the same call is being made elsewhere
-    at this moment, its end is waited for, at most as long as the client's `timeout`.
+    The same call again returns the same collection, and goes on where the one before was cut
+    short: with the same `idempotency_key`, or without one with the same contents. A `reference`
+    names one sale: other contents are refused, unless every attempt ended without money and
+    `force_repeat_reason` says why there is another, which is audited. Keys belong to `profile` and
+    mode. Where the same call is being made elsewhere at this moment, its end is waited for, at
+    most as long as the client's `timeout`.
 
     On return the answer is durable. Raises IntentError where the reference was used, the key
     belongs to other contents or was sent to another address or merchant, another call is still

@@ -19,6 +19,7 @@ from kusanya.client import requests
 from kusanya.client.core import Core
 from kusanya.client.effects import Effects, call, sleep
 from kusanya.client.requests import CreateRequest
+from kusanya.domain.roles import Role
 from kusanya.errors import (
     ConfigurationError,
     IntentError,
@@ -36,7 +37,8 @@ from kusanya.intents.resolving import OPEN, review
 from kusanya.intents.send_target import SendTarget
 from kusanya.store import Store
 from kusanya.store.records import AttemptStart, IntentRow, Repeat
-from kusanya.store.records.intent_rules import check_reference, other_body
+from kusanya.store.records.intent_rules import check_order, other_body
+from kusanya.store.records.order import OVER, OrderFacts, OrderStatus, judge
 from kusanya.telemetry.tracing import SpanName, is_on, record_span
 from kusanya.wire import Collection, Mode
 
@@ -99,21 +101,25 @@ def _trace(
 
 
 def _create(store: Store, core: Core, request: CreateRequest) -> Effects[Creation]:
-    mode = _mode(core)
-    body = request.body()
-    found = yield from call(partial(_look, store, request, mode, body))
+    look = partial(_look, store, request, mode_of(core), request.body())
+    found = yield from call(look)
+    if not isinstance(found, IntentRow):
+        send_target = SendTarget(target=lambda: core.target, profile=request.profile)
+        lease = Lease.new(store, core.clock, "")
+        recorded = RecordedAttempts(lease, send_target=send_target, opening=found.queue)
+        try:
+            return (yield from _exchange(store, core, recorded, found.key, found.body))
+        except IntentExists as existing:
+            found = existing.intent
+        except IntentError:
+            if recorded.begun:
+                raise
+            # Between our look and our row the same call may have been made elsewhere.
+            found = yield from call(look)
+            if not isinstance(found, IntentRow):
+                raise
     wait_s = core.retry_policy.timeout_s
-    if isinstance(found, IntentRow):
-        return (yield from proceed(store, core, found, profile=request.profile, wait_s=wait_s))
-    send_target = SendTarget(target=lambda: core.target, profile=request.profile)
-    recorded = RecordedAttempts(
-        Lease.new(store, core.clock, ""), send_target=send_target, opening=found.queue
-    )
-    try:
-        return (yield from _exchange(store, core, recorded, found.key, body))
-    except IntentExists as existing:
-        intent = existing.intent
-        return (yield from proceed(store, core, intent, profile=request.profile, wait_s=wait_s))
+    return (yield from proceed(store, core, found, profile=request.profile, wait_s=wait_s))
 
 
 def proceed(
@@ -252,31 +258,30 @@ class _NewIntent(msgspec.Struct, frozen=True):
     """How a new intent is kept when its first byte is about to leave."""
 
     key: str
+    body: bytes
     queue: Opening
 
 
 def _look(store: Store, request: CreateRequest, mode: Mode, body: bytes) -> IntentRow | _NewIntent:
-    """Return the intent that the caller's key is tied to, or how a new one is opened.
+    """Return the intent that this call made before, here or elsewhere, or how a new one is opened.
 
-    Raises IntentError for a key with other contents and for a reference in use.
+    Raises IntentError for a key with other contents, and where the order may not be asked for.
     """
     known = _under_own_key(store, request, mode, body)
     if known is not None:
         return known
-    same = store.intents.by_reference(mode, request.reference)
+    order = store.intents.order(mode, request.reference)
+    repeat = _repeat(store, request)
     try:
-        check_reference(same, repeated=request.force_repeat_reason is not None)
+        check_order(order, repeat)
     except IntentError:
         # The same call may have begun elsewhere since we looked for the key.
-        known = _under_own_key(store, request, mode, body)
-        if known is None:
+        same = _under_own_key(store, request, mode, body) or _same_call(order, request, body)
+        if same is None:
             raise
-        return known
-    repeat = None
-    if request.force_repeat_reason is not None:
-        repeat = Repeat(actor=this_process(), reason=request.force_repeat_reason)
+        return same
     # Without a key of the caller's, two calls at once derive the same and become one intent.
-    key = request.idempotency_key or _derived(store, request, mode, len(same))
+    key = request.idempotency_key or _derived(store, request, mode, len(order.intents))
     phone = msgspec.json.decode(body)["phone"]
 
     def queue(lease: Lease, at: datetime, until: datetime, target: str) -> "Future[AttemptStart]":
@@ -295,7 +300,7 @@ def _look(store: Store, request: CreateRequest, mode: Mode, body: bytes) -> Inte
             target=target,
         )
 
-    return _NewIntent(key, queue)
+    return _NewIntent(key, body, queue)
 
 
 def _under_own_key(
@@ -309,12 +314,44 @@ def _under_own_key(
     return known
 
 
+def _same_call(order: OrderFacts, request: CreateRequest, body: bytes) -> IntentRow | None:
+    """Return the creation that a call without a key repeats, or None.
+
+    That is the newest of its order, with the same contents and of the same profile; with a reason
+    for another attempt only while that one has no end, for the reason may be meant of it.
+    """
+    standing = (one for one in order.intents if one.collection_id or one.state not in OVER)
+    newest = next(standing, None)
+    if request.idempotency_key is not None or newest is None:
+        return None
+    if (newest.body, newest.profile) != (body, request.profile):
+        return None
+    is_open = judge(order).status in {OrderStatus.UNKNOWN, OrderStatus.ASKED}
+    return newest if is_open or request.force_repeat_reason is None else None
+
+
+def _repeat(store: Store, request: CreateRequest) -> Repeat | None:
+    """Return why the order is asked for again. Raises IntentError for who may not overrule."""
+    overruled = request.although_paid is not None
+    reason = request.although_paid or request.force_repeat_reason
+    if reason is None:
+        return None
+    role = store.roles.of(store.audit.actor) if overruled else None
+    if role is not None and not role.includes(Role.DECIDE):
+        raise IntentError(
+            "only a login of the role kusanya_decide overrules that an order is paid",
+            reason=IntentReason.REFERENCE_USED,
+        )
+    return Repeat(actor=this_process(), reason=reason, although_paid=overruled)
+
+
 def _derived(store: Store, request: CreateRequest, mode: Mode, ordinal: int) -> str:
     parts = (store.store_id, mode.value, request.profile, request.reference, str(ordinal))
     return f"kus_{hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:40]}"
 
 
-def _mode(core: Core) -> Mode:
+def mode_of(core: Core) -> Mode:
+    """Return the mode of a client's API key. Raises ConfigurationError where it tells none."""
     if core.mode is None:
         raise ConfigurationError("the API key's form does not tell its mode: pass mode=")
     return core.mode

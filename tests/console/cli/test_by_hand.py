@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kit.payments import polled
 
 from kusanya.store import Store
 from kusanya.wire import Mode
@@ -130,9 +132,23 @@ def test_the_same_reference_is_not_charged_twice_without_a_reason(
     assert shop("collect", "5000", "0754000001", "INV-8")[0] == 0
     code, _, err = shop("collect", "6000", "0754000001", "INV-8")
     assert (code, err.count("\n")) == (1, 1)
-    assert shop("collect", "6000", "0754000001", "INV-8", "--again", "second term")[0] == 0
+    assert shop("collect", "5000", "0754000001", "INV-8")[0] == 0, "it is the same order"
+    again = ("collect", "6000", "0754000001", "INV-8", "--again", "PIN was wrong")
+    code, _, err = shop(*again)
+    assert (code, "its prompt may still be open" in err) == (1, True)
+    url = os.environ["KUSANYA_STORE"]
+    for status, ended in (("failed", 0), ("succeeded", 1)):
+        with Store.open(url) as store:
+            row = store.collections.page(Mode.TEST).rows[0]
+            fields = {"reference": row.reference, "status": status, "mode": Mode.TEST}
+            fields |= {"amount": row.amount, "phone": row.phone, "id": row.id}
+            store.record(polled(row.id, row.created_at, **fields))
+        assert shop(*again)[0] == ended
+    code, _, err = shop(*again)
+    assert (code, "it is paid" in err) == (1, True)
+    assert shop(*again[:-2], "--although-paid", "sold twice at the till")[0] == 0
     served = payment_service.dashboard("GET", "collections?mode=test")["data"]
-    assert [one["amount"] for one in served] == [5000, 6000]
+    assert [one["amount"] for one in served] == [5000, 6000, 6000]
 
 
 @pytest.mark.parametrize(

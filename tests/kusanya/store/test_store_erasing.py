@@ -70,6 +70,8 @@ def fill(store: Store, make: Any) -> None:
         store.submit(make.observation(number, source=Source.ANSWER))
         store.submit(make.arrival(number, status=("succeeded", "failed")[number % 2]))
     reference = f"SHOP-{PHONE}-7"
+    names = {reference: f"job-{PHONE}", "INV-2": "job-2"}
+    sent = [begin(store, make, name, key=key) for name, key in names.items()]
     for number, said in ((1, {}), (2, {"reference": "INV-2"}), (3, {"reference": reference})):
         theirs = {**THEIRS, **said}
         store.submit(
@@ -91,8 +93,8 @@ def fill(store: Store, make: Any) -> None:
         break_id="0123456789abcdef", leg="books", code="missing_in_ledger", reference=reference
     )
     store.breaks.record(subject, Mode.TEST, actor="asha", note="asked 0754-000-001")
-    end(store, make, begin(store, make, reference, key=f"job-{PHONE}"), "col_3")
-    end(store, make, begin(store, make, "INV-2", key="job-2"), "col_2")
+    for intent, made in zip(sent, ("col_3", "col_2"), strict=True):
+        end(store, make, intent, made)
 
 
 def index_everything(store: Store) -> None:

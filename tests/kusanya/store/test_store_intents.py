@@ -190,6 +190,12 @@ def test_a_reference_is_taken_once_unless_somebody_says_why(store: Store, make: 
         state=IntentState.ANSWERED,
         collection_id="col_1",
     ).result()
+    store.record(make.observation(1, source=Source.POLL, status="created", reference="INV-1"))
+    with pytest.raises(IntentError, match="prompt may still be open"):
+        begin(store, make, "key-3", repeat=why)
+    store.record(make.observation(1, source=Source.POLL, status="failed", reference="INV-1"))
+    with pytest.raises(IntentError, match="brought no money"):
+        begin(store, make, "key-3")
     assert begin(store, make, "key-3", repeat=why).new
     [row] = store.audit.page().rows
     assert (row.actor, row.subject) == (store.audit.actor, first.intent.id)

@@ -27,7 +27,7 @@ from kusanya.store.queries.collections.indexing import index_all
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.records import ErasureResult, IntentState
 from kusanya.store.records.erased_names import ERASED, Erasure, any_in, is_stand_in, stand_in
-from kusanya.store.records.intent_rules import OVER
+from kusanya.store.records.order import OVER
 from kusanya.store.tables.payload import pack, pack_headers, unpack
 from kusanya.store.tables.schema import (
     acknowledgement,

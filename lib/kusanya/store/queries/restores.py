@@ -10,21 +10,18 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason, StoreError
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.intents.rows import INTENT_COLUMNS, change, to_intent
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.records import IntentState, Restore
-from kusanya.store.records.erased_names import maybe_erased
 from kusanya.store.tables.inserting import insert_into
 from kusanya.store.tables.schema import (
     audit,
     break_fact,
     claim,
-    collection,
     delivery,
     intent,
     intent_attempt,
@@ -34,9 +31,8 @@ from kusanya.store.tables.schema import (
     receipt,
     store_meta,
 )
-from kusanya.store.tables.values import clean, from_us, to_us
+from kusanya.store.tables.values import from_us, to_us
 from kusanya.store.writer.batch import Transaction
-from kusanya.text import safe
 from kusanya.wire import Mode
 
 _DATES: Final = (
@@ -51,19 +47,6 @@ _DATES: Final = (
 _OPEN: Final = (IntentState.PREPARED.value, IntentState.SENT.value, IntentState.UNKNOWN.value)
 # Made once: building a statement costs many times what running it does.
 _META: Final = select(store_meta.c.value).where(store_meta.c.name == bindparam("of"))
-_WITHOUT_INTENT: Final = (
-    select(collection.c.id)
-    .where(
-        collection.c.mode == bindparam("of_mode"),
-        collection.c.reference.in_((bindparam("of_reference"), bindparam("erased_reference"))),
-        ~exists().where(
-            intent.c.mode == bindparam("of_mode"),
-            intent.c.reference == collection.c.reference,
-            intent.c.collection_id == collection.c.id,
-        ),
-    )
-    .limit(1)
-)
 
 
 class Restores(StorePart):
@@ -160,30 +143,15 @@ def last_date(connection: Connection) -> datetime | None:
     return from_us(max(dates)) if dates else None
 
 
-def check_restored(connection: Connection, mode: Mode, reference: str, *, repeated: bool) -> None:
-    """Raise IntentError where a new creation may be a second charge because of a restore.
-
-    Always while the restore is not resolved. Afterwards where a collection that no creation of
-    this store made carries the reference, unless it is `repeated` on purpose.
-    """
+def check_restored(connection: Connection, mode: Mode) -> None:
+    """Raise IntentError while a restore is not resolved: a new creation may be a second charge."""
     restore = _restore(connection, mode)
-    if restore is None:
-        return
-    if restore.resolved_at is None:
+    if restore is not None and restore.resolved_at is None:
         raise IntentError(
             "this store was restored from a backup and does not know what was created since: the "
             "customer may have been charged already. Bring the collections of that time into it "
             "(kusanya store resolve-restore), then create again",
             reason=IntentReason.ASK_FIRST,
-        )
-    said = clean(reference, NAME_MAX)
-    wanted = {"of_mode": mode.value, "of_reference": said, "erased_reference": maybe_erased(said)}
-    found: str | None = connection.execute(_WITHOUT_INTENT, wanted).scalar_one_or_none()
-    if found is not None and not repeated:
-        raise IntentError(
-            f"this reference was used before, by {safe(found, 60)}, which was created before the "
-            "store was restored: look at that one, or force a repeat with a reason (--again)",
-            reason=IntentReason.REFERENCE_USED,
         )
 
 

@@ -1,47 +1,71 @@
 """What must hold between intents, and between an intent and its collection. Pure."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from kusanya.errors import IntentError, IntentReason
 from kusanya.privacy import mask_phone, mask_text
-from kusanya.store.records import CollectionRow, IntentRow, IntentState
+from kusanya.store.records import CollectionRow, IntentRow, Repeat
+from kusanya.store.records.order import OrderFacts, OrderJudgement, OrderReason, OrderStatus, judge
 from kusanya.text import safe
 
-OVER: Final = frozenset({IntentState.ANSWERED, IntentState.REFUSED, IntentState.SETTLED})
-"""States after which nothing is sent any more."""
-_NOTHING_HAPPENED: Final = frozenset({IntentState.REFUSED, IntentState.SETTLED})
+_UNSURE: Final = {
+    OrderReason.CONTRADICTION: "the facts about it contradict each other",
+    OrderReason.CLAIMED: "it has a receipt, though it is not known as paid",
+    OrderReason.UNSEEN: "the store does not know what became of it",
+}
 
 
-def check_reference(same: Sequence[IntentRow], *, repeated: bool) -> IntentRow | None:
-    """Return the intent of which a new one is a repeat, or None where the reference is free.
+def check_order(order: OrderFacts, repeat: Repeat | None) -> str | None:
+    """Return the id of what a new creation of this order repeats, None where nothing came of it.
 
-    `same` are the intents with this reference. Raises IntentError where one of them may still
-    become a collection, `repeated` or not, for a repeat would then be a second charge; and where
-    one became a collection and the new one is not meant as a repeat.
+    Raises IntentError where somebody may still be charged for the order, whatever reason `repeat`
+    gives; where it is paid, or only a person can say, unless `repeat` overrules that; and where
+    every attempt ended without money and `repeat` does not say why there is another.
     """
-    open_one = next((row for row in same if row.state not in OVER), None)
-    if open_one is not None:
+    found = judge(order)
+    if found.status is OrderStatus.UNKNOWN and found.intent is not None:
         raise IntentError(
-            f"this reference was used before, by {open_one.id} ({open_one.state.value}), and "
-            "the customer may still be charged for it: resume that one first, or decide it by "
+            f"this reference was used before, by {found.intent.id} ({found.intent.state.value}), "
+            "and the customer may still be charged for it: resume that one first, or decide it by "
             "hand once its replay window is over",
             reason=IntentReason.REFERENCE_OPEN,
-            intent_id=open_one.id,
+            intent_id=found.intent.id,
         )
-    standing = next((row for row in same if _became_something(row)), None)
-    if standing is not None and not repeated:
+    if found.reason is OrderReason.NEVER_ASKED:
+        return None
+    used_by, intent_id = _used_by(order, found)
+    before = f"this reference was used before, by {used_by}"
+    if found.status is OrderStatus.ASKED:
         raise IntentError(
-            f"this reference was used before, by {standing.id} ({standing.state.value}): look at "
-            "that one, or force a repeat with a reason (--again)",
-            reason=IntentReason.REFERENCE_USED,
-            intent_id=standing.id,
+            f"{before}, and its prompt may still be open: wait for its end",
+            reason=IntentReason.REFERENCE_OPEN,
+            intent_id=intent_id,
         )
-    return standing
+    if not found.may_be_asked and (repeat is None or not repeat.although_paid):
+        why = _UNSURE.get(found.reason, "it is paid, and a new creation would be a new charge")
+        raise IntentError(
+            f"{before}: {why}. Look at that one; a reference names one sale",
+            reason=IntentReason.REFERENCE_USED,
+            intent_id=intent_id,
+        )
+    if repeat is None:
+        raise IntentError(
+            f"{before}, and brought no money: look at that one, or repeat it with a reason "
+            "(--again)",
+            reason=IntentReason.REFERENCE_USED,
+            intent_id=intent_id,
+        )
+    return intent_id or used_by
 
 
-def _became_something(row: IntentRow) -> bool:
-    return row.collection_id is not None or row.state not in _NOTHING_HAPPENED
+def _used_by(order: OrderFacts, found: OrderJudgement) -> tuple[str, str | None]:
+    """Return what is named to a person as the one before, and the intent that it was made by."""
+    row = found.collection
+    made = found.intent or next(
+        (one for one in order.intents if row is not None and one.collection_id == row.id), None
+    )
+    named = "" if row is None else f"{safe(row.id, 60)} ({safe(row.status, 20)})"
+    return named or ("" if made is None else made.id), None if made is None else made.id
 
 
 def other_body(known: IntentRow) -> IntentError:

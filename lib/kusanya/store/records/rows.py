@@ -251,6 +251,8 @@ class Repeat(msgspec.Struct, frozen=True, kw_only=True):
 
     actor: str
     reason: str
+    although_paid: bool = False
+    """Whether a person overrules that the order is paid, or that only a person can say."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,18 +17,19 @@ from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
 from kusanya.state.observation import Observation
 from kusanya.store.queries.base import StorePart
+from kusanya.store.queries.intents.order import order_of
 from kusanya.store.queries.intents.rows import (
     added,
     change,
     new_intent_id,
-    same_reference,
     the_intent,
     under_key,
 )
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.queries.restores import check_restored
 from kusanya.store.records import AttemptRow, AttemptStart, IntentRow, IntentState, Repeat
-from kusanya.store.records.intent_rules import OVER, check_reference, other_body
+from kusanya.store.records.intent_rules import check_order, other_body
+from kusanya.store.records.order import OVER
 from kusanya.store.tables.schema import intent_attempt
 from kusanya.store.tables.values import clean, maybe_clean, to_us
 from kusanya.store.writer.batch import Transaction
@@ -66,16 +67,16 @@ class IntentAttempts(StorePart):
         `target` is where it is being sent: the address, and the merchant where that is known.
         The future resolves once all of it is durable: before that no byte may leave. Where the key
         has an intent with this body already, that one is the result and nothing is changed. The
-        future fails with IntentError where the key belongs to another body, and where another
-        intent of this mode took the reference: unless that one is over and `repeat` says why it
-        is used again. It fails too after a restore that is not resolved: see `check_restored`.
+        future fails with IntentError where the key belongs to another body, and where what is known
+        of the order forbids another prompt: see `check_order`. It fails too after a restore that is
+        not resolved: see `check_restored`.
         """
 
         def act(writing: Transaction) -> AttemptStart:
             known = _under_key(writing, mode, profile, idempotency_key, body)
             if known is not None:
                 return AttemptStart(intent=known, new=False)
-            _check_reference(writing, mode, reference, repeat)
+            _check_order(writing, mode, reference, repeat)
             row = IntentRow(
                 id=new_intent_id(),
                 seq=writing.seq(),
@@ -215,20 +216,17 @@ def _under_key(
     return known
 
 
-def _check_reference(
-    writing: Transaction, mode: Mode, reference: str, repeat: Repeat | None
-) -> None:
-    """Raise IntentError where the reference was used and `repeat` does not say why it is again."""
-    same = same_reference(writing.connection, mode, reference)
-    standing = check_reference(same, repeated=repeat is not None)
-    check_restored(writing.connection, mode, reference, repeated=repeat is not None)
-    if standing is not None and repeat is not None:
+def _check_order(writing: Transaction, mode: Mode, reference: str, repeat: Repeat | None) -> None:
+    """Raise IntentError where another prompt for the order is not safe; audit one that is."""
+    check_restored(writing.connection, mode)
+    before = check_order(order_of(writing.connection, mode, reference), repeat)
+    if before is not None and repeat is not None:
         audited(
             writing,
             actor=repeat.actor,
             act="repeat reference",
-            subject=standing.id,
-            detail=repeat.reason,
+            subject=before,
+            detail=f"although paid: {repeat.reason}" if repeat.although_paid else repeat.reason,
             outcome="done",
         )
 

@@ -15,6 +15,7 @@ from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
 from kusanya.store.queries.collections.terms import phone_spellings
 from kusanya.store.queries.intents.attempts import IntentAttempts
+from kusanya.store.queries.intents.order import order_of
 from kusanya.store.queries.intents.rows import (
     BY_ID,
     INTENT_COLUMNS,
@@ -36,6 +37,7 @@ from kusanya.store.records import (
     Page,
 )
 from kusanya.store.records.intent_rules import differing_fields
+from kusanya.store.records.order import OrderFacts
 from kusanya.store.tables.schema import collection, intent, intent_attempt
 from kusanya.store.tables.values import (
     ESCAPE,
@@ -265,6 +267,11 @@ class Intents(IntentAttempts):
                 )
                 for row in connection.execute(query).mappings()
             )
+
+    def order(self, mode: Mode, reference: str) -> OrderFacts:
+        """Return all that is known under a reference, as of one moment. Raises StoreError."""
+        with self._reading_one_moment("read an order") as connection:
+            return order_of(connection, mode, reference)
 
     def by_reference(self, mode: Mode, *references: str) -> tuple[IntentRow, ...]:
         """Return the intents with exactly this reference, or one of several, newest first."""

@@ -1,0 +1,306 @@
+"""`pay` may be said again at any time: one open prompt, one success, whatever came before."""
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from tests.kusanya.intents.orders import NewClient
+
+from kusanya import orders
+from kusanya.client import AsyncClient
+from kusanya.client.observations import poll_observation
+from kusanya.errors import AmountChanged, ConfigurationError, InvalidRequest
+from kusanya.orders import Limits, NotAsked, Order, OrderReason, OrderStatus
+from kusanya.orders.paying import Wish, paying
+from kusanya.store import Store
+from kusanya.store.records import IntentState
+from kusanya.wire import Mode, decode_collection
+
+PHONE = "0754 000 001"
+
+
+class Shop:
+    """One order of a shop, the service behind it, and what the store is told of it."""
+
+    def __init__(self, store: Store, new_client: NewClient) -> None:
+        self.store, self.new_client, self.service = store, new_client, new_client.service
+
+    def pay(self, **more: Any) -> Order:
+        """Say that the order is to be paid."""
+        said = {"amount": 5000, "phone": PHONE, **more}
+        return orders.pay(self.store, self.new_client(max_attempts=1), "order-1", **said)
+
+    def end(self, collection_id: str, status: str, code: str | None = None) -> None:
+        """Let a collection come to its end at the service, and let the store be told."""
+        at = self.service.clock.now().isoformat()
+        fields = {"status": status, "completed_at": at, "failure_code": code}
+        self.service.collections[collection_id] |= fields
+        self.tell(collection_id)
+
+    def tell(self, collection_id: str) -> None:
+        """Let the store be told what the service knows."""
+        found = decode_collection(json.dumps(self.service.collections[collection_id]).encode())
+        at = self.service.clock.now()
+        self.store.record(poll_observation(found, at=at, observed_in=Mode.TEST))
+
+    @property
+    def made(self) -> list[str]:
+        """Return what the service made."""
+        return list(self.service.collections)
+
+
+@pytest.fixture
+def shop(store: Store, new_client: NewClient) -> Shop:
+    return Shop(store, new_client)
+
+
+def test_an_order_is_asked_for_once_until_it_is_paid(shop: Shop) -> None:
+    first = shop.pay()
+    assert (first.status, first.reason) == (OrderStatus.ASKED, OrderReason.PROMPT_OPEN)
+    assert first.customer is not None
+    assert "Enter your PIN" in first.customer.english.sentence
+    assert shop.pay(phone="0754 000 002").status is OrderStatus.ASKED, "a prompt is open"
+    shop.end("col_1", "succeeded")
+    for order in (shop.pay(), shop.pay(phone="0754 000 002")):
+        assert (order.status, order.wait_s) == (OrderStatus.PAID, None)
+        assert order.collection is not None
+        assert order.collection.id == "col_1"
+        assert order.customer is not None
+        assert "We have received your payment of TZS 5,000" in order.customer.english.sentence
+    assert shop.made == ["col_1"]
+
+
+@pytest.mark.parametrize("status", ["failed", "expired"])
+def test_an_attempt_without_money_is_followed_by_one_with_its_own_key(
+    shop: Shop, status: str
+) -> None:
+    shop.pay()
+    shop.end("col_1", status)
+    assert orders.get(shop.store, "order-1", mode=Mode.TEST).status is OrderStatus.UNPAID
+    order = shop.pay(phone="0754 000 002", amount=4000)
+    assert order.status is OrderStatus.ASKED
+    assert [attempt.collection and attempt.collection.id for attempt in order.attempts] == [
+        "col_1", "col_2",
+    ]  # fmt: skip
+    assert len({one.key for one in shop.service.arrived}) == 2
+    shop.end("col_2", "succeeded")
+    assert shop.pay(amount=4000).status is OrderStatus.PAID
+    assert shop.made == ["col_1", "col_2"]
+
+
+@pytest.mark.parametrize("fault", ["LOST_ANSWER", "LOST_REQUEST", "FAILED_AFTER", "NO_CONNECTION"])
+def test_no_answer_is_no_error_and_the_same_call_goes_on(shop: Shop, play: Any, fault: str) -> None:
+    shop.service.faults = [play.Fault[fault]]
+    order = shop.pay()
+    assert (order.status, order.reason) == (OrderStatus.UNKNOWN, OrderReason.NO_ANSWER)
+    assert order.wait_s is not None
+    shop.service.faults = [play.Fault[fault]]
+    assert shop.pay().status is OrderStatus.UNKNOWN
+    assert shop.pay().status is OrderStatus.ASKED
+    assert shop.made == ["col_1"]
+    assert len({(one.key, one.body) for one in shop.service.arrived}) == 1
+
+
+def test_past_its_window_an_order_without_an_answer_stays_unknown(shop: Shop, play: Any) -> None:
+    shop.service.faults = [play.Fault.LOST_ANSWER]
+    shop.pay()
+    shop.service.clock.pass_by(timedelta(hours=25))
+    sent = len(shop.service.arrived)
+    assert shop.pay().status is OrderStatus.UNKNOWN
+    assert len(shop.service.arrived) == sent
+    shop.tell("col_1")
+    assert shop.pay().status in {OrderStatus.ASKED, OrderStatus.UNKNOWN}
+    assert shop.made == ["col_1"]
+
+
+@pytest.mark.parametrize("state", ["asked", "unknown", "paid"])
+def test_another_amount_is_refused_while_one_may_be_charged_or_was(
+    shop: Shop, play: Any, state: str
+) -> None:
+    shop.service.faults = [play.Fault.LOST_ANSWER] if state == "unknown" else []
+    shop.pay()
+    if state == "paid":
+        shop.end("col_1", "succeeded")
+    with pytest.raises(AmountChanged, match="5,000, not 4,000"):
+        shop.pay(amount=4000)
+    assert len(shop.service.arrived) == 1
+
+
+@pytest.mark.parametrize("status", ["created", "succeeded"])
+def test_what_was_made_elsewhere_under_the_reference_counts(shop: Shop, status: str) -> None:
+    shop.service.create_elsewhere("col_9", reference="order-1")
+    shop.service.collections["col_9"]["status"] = status
+    shop.tell("col_9")
+    order = shop.pay()
+    assert order.status is (OrderStatus.PAID if status == "succeeded" else OrderStatus.ASKED)
+    assert [attempt.intent for attempt in order.attempts] == [None]
+    assert shop.service.arrived == []
+
+
+def test_a_contradiction_and_a_receipt_wait_for_a_person(shop: Shop) -> None:
+    shop.pay()
+    shop.end("col_1", "failed")
+    shop.store.receipts.record("col_1", Mode.TEST, "SJ31HG4K2", source="m.csv", actor="asha")
+    order = shop.pay()
+    assert (order.status, order.reason) == (OrderStatus.NEEDS_PERSON, OrderReason.CLAIMED)
+    shop.end("col_1", "expired")
+    order = shop.pay()
+    assert (order.status, order.reason) == (OrderStatus.NEEDS_PERSON, OrderReason.CONTRADICTION)
+    assert order.customer is not None
+    assert "do not pay again" in order.customer.english.sentence
+    assert shop.made == ["col_1"]
+
+
+def test_a_second_success_is_said_to_be_one(shop: Shop) -> None:
+    shop.pay()
+    shop.service.create_elsewhere("col_9", reference="order-1")
+    for collection_id in ("col_1", "col_9"):
+        shop.end(collection_id, "succeeded")
+    order = shop.pay()
+    assert (order.status, order.reason) == (OrderStatus.PAID, OrderReason.PAID_AGAIN)
+    assert order.collection is not None
+    assert order.collection.id == "col_1", "the first one ships"
+
+
+@pytest.mark.parametrize(
+    ("limits", "code", "held"),
+    [
+        (Limits(attempts=2), "timeout", NotAsked(limit="attempts", wait_s=None)),
+        (Limits(phone_hour=2), "timeout", NotAsked(limit="phone_hour", wait_s=3_000.0)),
+        (Limits(phone_day=2), "timeout", NotAsked(limit="phone_day", wait_s=85_800.0)),
+        (Limits(), "invalid_pin", NotAsked(limit="wrong_pins", wait_s=3_000.0)),
+    ],
+)
+def test_limits_hold_a_prompt_back_and_say_for_how_long(
+    shop: Shop, limits: Limits, code: str, held: NotAsked
+) -> None:
+    for number in (1, 2):
+        shop.pay(limits=limits)
+        shop.service.clock.pass_by(timedelta(minutes=5))
+        shop.end(f"col_{number}", "failed", code)
+    order = shop.pay(limits=limits)
+    assert (order.status, order.not_asked, order.wait_s) == (
+        OrderStatus.UNPAID, held, held.wait_s,
+    )  # fmt: skip
+    assert len(shop.made) == 2
+    shop.service.clock.pass_by(timedelta(seconds=held.wait_s or 0))
+    after = shop.pay(limits=limits)
+    assert after.status is (OrderStatus.UNPAID if held.wait_s is None else OrderStatus.ASKED)
+
+
+def test_what_the_service_refuses_is_an_error_and_leaves_the_order_free(shop: Shop) -> None:
+    with pytest.raises(InvalidRequest):
+        shop.pay(phone="0700 000 422")
+    assert orders.get(shop.store, "order-1", mode=Mode.TEST).attempts == ()
+    assert shop.pay().status is OrderStatus.ASKED
+
+
+def test_what_cannot_be_sent_is_refused_before_anything(shop: Shop) -> None:
+    with pytest.raises(ValueError, match="amount"):
+        shop.pay(amount=0)
+    with pytest.raises(ConfigurationError, match="does not tell its mode"):
+        orders.pay(shop.store, shop.new_client(api_key="key"), "order-1", amount=5000, phone=PHONE)
+    assert shop.store.intents.page().rows == ()
+
+
+@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_a_program_that_dies_at_any_step_says_it_again_and_nobody_pays_twice(
+    store: Store, new_client: NewClient, play: Any, done: bool, attempt: int
+) -> None:
+    shop = Shop(store, new_client)
+    for step in range(12):
+        reference = f"order-{step}"
+        wish = Wish(reference=reference, amount=5000, phone=PHONE)
+        plain = Limits(phone_hour=10_000, phone_day=10_000)
+        known = len(shop.made)
+        for number in range(1, attempt):
+            client = new_client()
+            client.run(paying(store, client.core, wish, plain))
+            shop.end(f"col_{known + number}", "failed")
+        client = new_client()
+        died = False
+        try:
+            play.run_killed(client, paying(store, client.core, wish, plain), after=step, done=done)
+        except play.Killed:
+            died = True
+        shop.service.clock.pass_by(timedelta(minutes=10))  # what it leased is free again
+        order = orders.pay(store, new_client(), reference, amount=5000, phone=PHONE, limits=plain)
+        assert order.status is OrderStatus.ASKED
+        assert len(shop.made) == known + attempt, (step, died)
+        shop.end(shop.made[-1], "succeeded")
+    assert died is False, "the last step lies past the end"
+
+
+def test_from_many_workers_one_prompt_is_sent(shop: Shop) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(lambda _: shop.pay(), range(48)))
+    assert {order.status for order in found} == {OrderStatus.ASKED}
+    assert shop.made == ["col_1"]
+    shop.end("col_1", "failed")
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(lambda _: shop.pay(), range(48)))
+    assert {order.status for order in found} == {OrderStatus.ASKED}
+    assert shop.made == ["col_1", "col_2"]
+
+
+def test_waiting_reads_the_store_and_never_asks_the_service(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.pay()
+    asked = len(shop.service.arrived)
+    begun = shop.service.clock.monotonic()
+    assert orders.wait(shop.store, shop.new_client(), "order-1", timeout_s=30).status is (
+        OrderStatus.ASKED
+    )
+    assert shop.service.clock.monotonic() - begun == pytest.approx(30)
+    looks: list[float] = []
+    head = shop.store.feed.head
+
+    def counted() -> int:
+        looks.append(shop.service.clock.monotonic())
+        if len(looks) == 20:
+            shop.end("col_1", "succeeded")
+        return head()
+
+    monkeypatch.setattr(shop.store.feed, "head", counted)
+    order = orders.wait(shop.store, shop.new_client(), "order-1", timeout_s=300)
+    assert order.status is OrderStatus.PAID
+    assert len(looks) == 20
+    assert max(later - one for one, later in pairwise(looks)) == pytest.approx(1.0)
+    assert len(shop.service.arrived) == asked
+
+
+def test_the_asynchronous_forms_do_the_same(shop: Shop, play: Any) -> None:
+    async def send(request: Any, within_s: float) -> Any:
+        await asyncio.sleep(0)
+        return shop.service(request, within_s)
+
+    async def scenario() -> None:
+        client = AsyncClient(
+            play.key, base_url="http://127.0.0.1:9", clock=shop.service.clock, transport=send
+        )
+        wish: dict[str, Any] = {"amount": 5000, "phone": PHONE}
+        both = [orders.pay_async(shop.store, client, "order-1", **wish) for _ in range(8)]
+        found = await asyncio.gather(*both)
+        assert {order.status for order in found} == {OrderStatus.ASKED}
+        shop.end("col_1", "succeeded")
+        order = await orders.wait_async(shop.store, client, "order-1", timeout_s=5)
+        assert order.status is OrderStatus.PAID
+
+    asyncio.run(scenario())
+    assert shop.made == ["col_1"]
+
+
+def test_a_person_settles_what_came_of_nothing_and_the_order_goes_on(shop: Shop, play: Any) -> None:
+    shop.service.faults = [play.Fault.LOST_REQUEST]
+    shop.pay()
+    [intent] = shop.store.intents.page().rows
+    shop.store.intents.resolve(intent.id, collection_id=None, sentence="nothing on the statement")
+    assert shop.store.intents.get(intent.id).state is IntentState.SETTLED  # type: ignore[union-attr]
+    order = shop.pay()
+    assert (order.status, len(order.attempts)) == (OrderStatus.ASKED, 1)
