@@ -34,7 +34,13 @@ _PAGES: Final = {
 }
 """The papers by their titles, in the order in which a newcomer reads them."""
 _REFERENCE: Final = (
-    *("kusanya.client", "kusanya.orders", "kusanya.intents", "kusanya.receiver", "kusanya.webhooks"),
+    *(
+        "kusanya.client",
+        "kusanya.orders",
+        "kusanya.intents",
+        "kusanya.receiver",
+        "kusanya.webhooks",
+    ),
     *("kusanya.store.store", "kusanya.store.records", "kusanya.state", "kusanya.wire"),
     *("kusanya.errors", "kusanya.watch", "kusanya.watch.catch_up", "kusanya.lookup"),
     *("kusanya.domain.failure_codes", "kusanya.domain.channels", "kusanya.domain.limits"),
