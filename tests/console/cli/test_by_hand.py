@@ -140,8 +140,8 @@ def test_the_same_reference_is_not_charged_twice_without_a_reason(
     for status, ended in (("failed", 0), ("succeeded", 1)):
         with Store.open(url) as store:
             row = store.collections.page(Mode.TEST).rows[0]
-            fields = {"reference": row.reference, "status": status, "mode": Mode.TEST}
-            fields |= {"amount": row.amount, "phone": row.phone, "id": row.id}
+            fields: dict[str, Any] = {"reference": row.reference, "status": status}
+            fields |= {"amount": row.amount, "phone": row.phone, "id": row.id, "mode": Mode.TEST}
             store.record(polled(row.id, row.created_at, **fields))
         assert shop(*again)[0] == ended
     code, _, err = shop(*again)
