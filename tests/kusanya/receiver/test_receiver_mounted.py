@@ -118,9 +118,9 @@ async def test_a_mounted_receiver_resolves_a_lost_creation_and_double_checks_wit
 async def test_a_lost_creation_whose_event_came_before_the_start_is_resolved_by_the_start(
     store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
+    intent = unanswered(store)
     payload, quiet = body(), app(store, SECRET, mode="test", clock=clock, resolve_intents=False)
     assert (await ask(quiet, payload, sign_headers(payload))).status == 200
-    intent = unanswered(store)
     receiver = app(store, SECRET, mode="test", clock=clock)
     await lifespan(receiver, "lifespan.startup")
 

@@ -91,7 +91,7 @@ def delivery(name: str) -> Arrival:
         "currency": "TZS",
         "channel": "MPESA_TZ",
         "phone": "255754000001",
-        "reference": f"order-{name}",
+        "reference": f"delivered-{name}",
         "mode": "test",
         "created_at": NOON.isoformat(),
         "completed_at": NOON.isoformat(),

@@ -62,9 +62,9 @@ _COLUMNS = {
 def logins(postgres_url: str, make: Any, clock: ManualClock) -> Iterator[As]:
     """Return the address, by role, of a store that holds a row of everything."""
     with Store.open(postgres_url, clock=clock) as store:
+        begin(store, make, "INV-1")
         store.record(make.arrival(1, reference="INV-1", phone="255754000001"))
         store.record(make.rejected(2))
-        begin(store, make, "INV-1")
         store.notes.add("col_1", Note("called"), author="asha", mode=Mode.TEST)
         store.audit.add(actor="asha", act="look")
         store.poll_leases.record_poll(Mode.TEST, by="poller-1")
