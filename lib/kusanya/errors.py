@@ -234,6 +234,10 @@ class PlaceAhead(StoreError):  # noqa: N818 - reads as the condition it states
     """A reader's place lies ahead of the change feed: of another store, or of before a restore."""
 
 
+class StoreChanged(StoreError):  # noqa: N818 - reads as the condition it states
+    """A place is of another epoch: the store was restored, or is another one; says what to do."""
+
+
 class StoreUnavailable(StoreError):  # noqa: N818 - reads as the condition it states
     """The store cannot be opened, read or written at present; nothing was acknowledged."""
 

@@ -31,6 +31,7 @@ from kusanya.store.queries.events import Events
 from kusanya.store.queries.feed import Feed, touch
 from kusanya.store.queries.intents.intents import Intents
 from kusanya.store.queries.notes_and_audit import Audit, Notes
+from kusanya.store.queries.outcomes import Outcomes
 from kusanya.store.queries.poll_leases import PollLeases
 from kusanya.store.queries.receipts import Receipts
 from kusanya.store.queries.restores import Restores
@@ -66,6 +67,7 @@ class Store(StorePart):
         self.acknowledgements = Acknowledgements(opened)
         self.breaks = Breaks(opened)
         self.receipts = Receipts(opened)
+        self.outcomes = Outcomes(opened)
         self.rollups = Rollups(opened)
         self.feed = Feed(opened)
         self.poll_leases = PollLeases(opened)

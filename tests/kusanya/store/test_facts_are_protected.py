@@ -29,6 +29,7 @@ _MAY = {
     "break_fact": ("", "", "I"),
     "claim": ("IUD", "IUD", "IUD"),
     "collection": ("IU", "IU", "IU"),
+    "consumer": ("u", "Iu", "Iu"),
     "delivery": ("IuD", "IuD", "IuD"),
     "delivery_rollup": ("IU", "IU", "IU"),
     "event": ("Iu", "Iu", "Iu"),
@@ -39,12 +40,15 @@ _MAY = {
     "metadata_entry": ("I", "I", "I"),
     "note": ("", "", "I"),
     "observation": ("I", "I", "I"),
+    "outcome": ("I", "I", "I"),
+    "outcome_work": ("IUD", "IUD", "IUD"),
     "receipt": ("", "", "I"),
     "rollup": ("IU", "IU", "IU"),
     "store_meta": ("IuD", "IuD", "IuD"),
 }
 """By the first letter of the operation; u is an update of some columns alone."""
 _COLUMNS = {
+    "consumer": {"place", "epoch"},
     "delivery": {"body"},
     "event": {"arrivals", "checked_at"},
     "feed_head": {"seq", "removed", "searched", "texts_searched"},

@@ -42,6 +42,7 @@ from kusanya.store.tables.schema import (
     metadata_entry,
     note,
     observation,
+    outcome,
     receipt,
 )
 from kusanya.store.tables.values import to_us
@@ -71,7 +72,7 @@ _PERSONAL: Final = frozenset(
 """Fields of a collection that are taken away whole; of a phone the digits are."""
 _KEPT: Final = frozenset(Collection.__struct_fields__) - _PERSONAL
 _OPEN: Final = tuple(state.value for state in IntentState if state not in OVER)
-_TEXTS: Final = (intent_change, audit, acknowledgement, break_fact, receipt)
+_TEXTS: Final = (intent_change, audit, acknowledgement, break_fact, receipt, outcome)
 
 
 class Erasing(StorePart):
@@ -331,8 +332,8 @@ class _Work:
             query = query.where(it.prepared_at < self._before, ~it.phone.startswith("2550"))
         rows = connection.execute(query.order_by(it.id).limit(_SLICE)).all()
         done = 0
-        for id_, phone, reference, key, outcome, body in rows:
-            said = (phone, reference, key, outcome, body)
+        for id_, phone, reference, key, came_to, body in rows:
+            said = (phone, reference, key, came_to, body)
             if self._before is None and not any_in(self._erasure, said):
                 continue
             theirs = self._before is not None or self._erasure.is_in(phone)
@@ -340,7 +341,7 @@ class _Work:
                 "phone": self._stand_in(phone) if theirs else phone,
                 "reference": self._erasure.name(reference),
                 "idempotency_key": self._erasure.name(key),
-                "outcome": None if outcome is None else in_values(outcome, self._erasure.words),
+                "outcome": None if came_to is None else in_values(came_to, self._erasure.words),
                 "body": b"",
             }
             connection.execute(update(intent).where(it.id == id_).values(values))

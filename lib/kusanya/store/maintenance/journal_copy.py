@@ -5,7 +5,7 @@ from it is computed anew: collections, sums, the state of each creation. A later
 taken before an earlier one, so what a late writer dates back is not known before it was written.
 
 What the store has cleared since is not in the copy, and of deliveries that were only counted, those
-of the last hour are missing. Leases are left out: nobody works on a copy.
+of the last hour are missing. Leases and outcomes are left out: nobody works on a copy.
 """
 
 import os

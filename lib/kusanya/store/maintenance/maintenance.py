@@ -38,6 +38,7 @@ from kusanya.store.tables.schema import (
     intent_change,
     note,
     observation,
+    outcome,
     receipt,
     rollup,
 )
@@ -57,7 +58,7 @@ from kusanya.store.writer.refold import (
 
 _SHOWN: Final = 20
 """Findings of one kind that are listed one by one; the rest is counted."""
-JOURNAL: Final = (observation, delivery, intent_change, note, audit, break_fact, receipt)
+JOURNAL: Final = (observation, delivery, intent_change, note, audit, break_fact, receipt, outcome)
 """The tables of facts."""
 _OTHER_BODY: Final = "its body is not the one that arrived; restore a backup"
 

@@ -21,6 +21,7 @@ from kusanya.store.tables.schema import (
     break_fact,
     claim,
     collection,
+    consumer,
     delivery,
     delivery_rollup,
     event,
@@ -32,6 +33,8 @@ from kusanya.store.tables.schema import (
     metadata_entry,
     note,
     observation,
+    outcome,
+    outcome_work,
     receipt,
     rollup,
     store_meta,
@@ -71,6 +74,11 @@ GRANTS: Final = (
     # It learns the outcome of a creation whose answer was lost.
     Grant(Role.ASK, f"UPDATE {_PROGRESS}", intent.name),
     Grant(Role.ASK, "INSERT", intent_change.name),
+    # Who consumes outcomes tells them, and keeps what is not done.
+    Grant(Role.ASK, "INSERT", outcome.name),
+    Grant(Role.ASK, "UPDATE (place, epoch)", consumer.name),
+    Grant(Role.ASK, "INSERT, UPDATE, DELETE", outcome_work.name),
+    Grant(Role.ACT, "INSERT", consumer.name),
     Grant(Role.ACT, "INSERT", intent.name),
     Grant(Role.ACT, f"INSERT, UPDATE {_ENDING}", intent_attempt.name),
     Grant(Role.ACT, "INSERT", audit.name),
@@ -81,8 +89,15 @@ GRANTS: Final = (
 )
 """What each role may do beyond the one before it. `admin` may all."""
 _SIGNED: Final = (audit, acknowledgement, break_fact, receipt)
-_FACTS: Final = (observation, intent_change, note, *_SIGNED)
-_OF_PROGRAMS: Final = ("poller ", "clock offset ", "alarm lease ", "alarm notices ", "deployed ")
+_FACTS: Final = (observation, intent_change, note, outcome, *_SIGNED)
+_OF_PROGRAMS: Final = (
+    "poller ",
+    "clock offset ",
+    "alarm lease ",
+    "alarm notices ",
+    "deployed ",
+    "outcomes told",
+)
 _OF_ACTS: Final = ("backup",)
 """What the names of rows in `store_meta` begin with that a program, or who acts, keeps there."""
 _VOUCHING: Final = "kusanya_vouch"

@@ -155,6 +155,12 @@ def check_restored(connection: Connection, mode: Mode) -> None:
         )
 
 
+def restored_at(connection: Connection) -> datetime | None:
+    """Return when the store was put back from a backup the last time, or None."""
+    restore = _restore(connection, Mode.LIVE)
+    return None if restore is None else restore.at
+
+
 def _restore(connection: Connection, mode: Mode) -> Restore | None:
     kept: str | None = connection.execute(_META, {"of": _name(mode)}).scalar_one_or_none()
     return None if kept is None else msgspec.json.decode(kept, type=Restore)

@@ -1,0 +1,272 @@
+"""What a shop does for an outcome is done once, whoever dies when; one bad order stops itself."""
+
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from tests.kusanya.outcomes.shop import Facts, ShopDatabase
+
+from kusanya.errors import ConfigurationError, StoreChanged, StoreError
+from kusanya.outcomes import Consumer, Kind, Later, Outcome, Park
+from kusanya.store import Store
+from kusanya.wire import Mode
+
+pytestmark = pytest.mark.usefixtures("added")
+PAID = Kind.PAID
+
+
+@pytest.fixture
+def added(store: Store) -> None:
+    store.outcomes.add("shipping", mode=Mode.TEST, begin=None, all_=True, actor="asha")
+
+
+def paid(facts: Facts, number: int) -> None:
+    """Let order number `number` be paid."""
+    facts.pay(f"order-{number}")
+    facts.ends(number, "succeeded")
+
+
+class Killed(BaseException):
+    """The process ended here."""
+
+
+PLACES = (
+    "before the claim",
+    "before the effect",
+    "after the effect",
+    "after COMMIT",
+    "before done",
+)
+
+
+def test_what_is_due_is_done_once(store: Store, facts: Facts, shop: ShopDatabase) -> None:
+    for number in (1, 2, 3):
+        paid(facts, number)
+    assert shop.consumer(store).drain(shop.connect) == 3
+    assert shop.consumer(store).drain(shop.connect) == 0
+    assert shop.effects() == [("paid", f"order-{n}", f"col_{n}") for n in (1, 2, 3)]
+    [row] = store.outcomes.consumers()
+    assert (row.waiting, row.parked, row.oldest_paid) == (0, 0, None)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_kill_at_any_place_does_nothing_twice_and_loses_nothing(
+    store: Store, facts: Facts, shop: ShopDatabase, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in (1, 2, 3):
+        paid(facts, number)
+    left = [2]
+
+    def die(here: str) -> None:
+        if here == place and (left := left_()) == 0:
+            raise Killed(left)
+
+    def left_() -> int:
+        left[0] -= 1
+        return left[0]
+
+    @contextmanager
+    def connect() -> Any:
+        die("before the claim")
+        with shop.connect() as tx:
+            yield tx
+        die("after COMMIT")
+
+    consumer = Consumer(store, "shipping", mode=Mode.TEST, clock=facts.service.clock)
+
+    @consumer.on(*Kind)
+    def keep(outcome: Outcome, tx: Any) -> None:
+        die("before the effect")
+        row = ("shipping", outcome.kind.value, outcome.reference, outcome.about)
+        tx.execute("INSERT INTO effect VALUES (?, ?, ?, ?)", row)
+        die("after the effect")
+
+    end = store.outcomes.end
+
+    def dying_end(*given: Any, **named: Any) -> None:
+        left[0] = 1
+        die("before done")
+        end(*given, **named)
+
+    monkeypatch.setattr(store.outcomes, "end", dying_end)
+    with pytest.raises(Killed):
+        consumer.drain(connect)
+    monkeypatch.undo()
+    successor = shop.consumer(store)
+    assert successor.drain(shop.connect) == 0, "what it had is leased"
+    facts.service.clock.pass_by(timedelta(minutes=3))
+    assert successor.drain(shop.connect) == 3
+    assert shop.effects() == [("paid", f"order-{n}", f"col_{n}") for n in (1, 2, 3)]
+
+
+def test_one_bad_order_holds_up_itself_alone(
+    store: Store, facts: Facts, shop: ShopDatabase
+) -> None:
+    consumer = Consumer(store, "shipping", mode=Mode.TEST, clock=facts.service.clock)
+    done: list[str] = []
+
+    @consumer.on(*Kind)
+    def ship(outcome: Outcome, tx: Any) -> None:
+        if outcome.reference == "order-1" and outcome.kind is PAID:
+            raise RuntimeError("no stock for +255754000001")
+        done.append(f"{outcome.kind.value} {outcome.reference}")
+
+    paid(facts, 1)
+    paid(facts, 2)
+    consumer.drain(shop.connect)
+    facts.ends(1, "failed")
+    paid(facts, 3)
+    consumer.drain(shop.connect)
+    assert done == ["paid order-2", "paid order-3"], "the dispute of order 1 waits behind its PAID"
+    for _ in range(10):
+        facts.service.clock.pass_by(timedelta(hours=1))
+        consumer.drain(shop.connect)
+    [parked] = store.outcomes.work("shipping", parked=True)
+    assert (parked.outcome.kind, parked.tries) == (PAID, 10)
+    assert parked.why.startswith("RuntimeError: no stock")
+    assert "754000" not in parked.why
+    [row] = store.outcomes.consumers()
+    assert (row.waiting, row.parked, row.oldest_paid) == (1, 1, parked.outcome.at)
+    with pytest.raises(ValueError, match="reason"):
+        store.outcomes.skip("shipping", parked.outcome.id, actor="asha", why=" ")
+    store.outcomes.skip("shipping", parked.outcome.id, actor="asha", why="given back by hand")
+    consumer.drain(shop.connect)
+    assert done[2:] == ["disputed order-1"]
+    [audited] = [one for one in store.audit.page().rows if one.act == "skip outcome"]
+    assert "given back by hand" in audited.detail
+
+
+def test_a_handler_parks_or_waits_and_a_person_lets_it_go_on(
+    store: Store, facts: Facts, shop: ShopDatabase
+) -> None:
+    consumer = Consumer(store, "shipping", mode=Mode.TEST, clock=facts.service.clock)
+    raised: list[Exception] = [Later(60), Park("ask the customer")]
+    done: list[str] = []
+
+    @consumer.on(*Kind)
+    def ship(outcome: Outcome, tx: Any) -> None:
+        if raised:
+            raise raised.pop(0)
+        done.append(outcome.id)
+
+    paid(facts, 1)
+    assert consumer.drain(shop.connect) == 0
+    assert store.outcomes.next_due("shipping") == facts.service.clock.now() + timedelta(seconds=60)
+    facts.service.clock.pass_by(timedelta(seconds=59))
+    assert consumer.run_once(shop.connect) == ()
+    facts.service.clock.pass_by(timedelta(seconds=1))
+    assert consumer.drain(shop.connect) == 0
+    [parked] = store.outcomes.work("shipping", parked=True)
+    assert parked.why == "ask the customer"
+    facts.service.clock.pass_by(timedelta(days=1))
+    assert consumer.drain(shop.connect) == 0, "it waits for a person"
+    store.outcomes.retry("shipping", parked.outcome.id, actor="asha")
+    assert consumer.drain(shop.connect) == 1
+    assert done == [parked.outcome.id]
+    with pytest.raises(StoreError, match="has no outcome"):
+        store.outcomes.retry("shipping", parked.outcome.id, actor="asha")
+
+
+def test_a_shops_database_that_is_away_is_no_try(
+    store: Store, facts: Facts, shop: ShopDatabase
+) -> None:
+    paid(facts, 1)
+    paid(facts, 2)
+
+    def away() -> Any:
+        raise ConnectionRefusedError("no database")
+
+    consumer = shop.consumer(store)
+    for _ in range(20):
+        [ended] = consumer.run_once(away)
+        assert not ended.is_try
+        facts.service.clock.pass_by(timedelta(seconds=5))
+    assert [work.tries for work in store.outcomes.work("shipping")] == [0, 0]
+    assert consumer.drain(shop.connect) == 2
+
+
+def test_each_kind_is_answered_or_ignored_by_name(store: Store, shop: ShopDatabase) -> None:
+    consumer = Consumer(store, "shipping", mode=Mode.TEST)
+    consumer.on(PAID)(lambda outcome, tx: None)
+    with pytest.raises(ConfigurationError, match="no handler for not_paid, paid_again"):
+        consumer.drain(shop.connect)
+    with pytest.raises(ConfigurationError, match="why"):
+        consumer.ignore(Kind.NOT_PAID, why="")
+    with pytest.raises(ConfigurationError, match="already"):
+        consumer.ignore(PAID, why="twice")
+    consumer.ignore(*(set(Kind) - {PAID}), why="an example")
+    assert consumer.drain(shop.connect) == 0
+    stranger = shop.consumer(store, "nobody")
+    with pytest.raises(StoreError, match="kusanya outcomes add nobody"):
+        stranger.drain(shop.connect)
+
+
+@pytest.mark.parametrize("unexpected", ["person", "paid"])
+def test_a_shop_that_creates_elsewhere_says_so(
+    store: Store, facts: Facts, shop: ShopDatabase, unexpected: Any
+) -> None:
+    facts.run("elsewhere 1", "succeeded 1", "elsewhere 2", "succeeded 2")
+    consumer = Consumer(
+        store, "shipping", mode=Mode.TEST, unexpected=unexpected, clock=facts.service.clock
+    )
+    done: list[str] = []
+    for kind in Kind:
+        consumer.on(kind)(lambda outcome, tx, kind=kind: done.append(kind.value))
+    consumer.drain(shop.connect)
+    assert done == (["paid", "paid_again"] if unexpected == "paid" else ["unexpected"] * 2)
+
+
+def test_after_a_restore_nothing_is_silent_missed_or_done_twice(
+    store: Store, facts: Facts, shop: ShopDatabase
+) -> None:
+    paid(facts, 1)
+    consumer = shop.consumer(store)
+    consumer.drain(shop.connect)
+    epoch = store.outcomes.epoch
+    store.restores.mark(actor="asha")
+    assert store.outcomes.epoch != epoch
+    with pytest.raises(StoreChanged, match="kusanya outcomes rejoin"):
+        consumer.drain(shop.connect)
+    with pytest.raises(StoreChanged):
+        store.outcomes.page(Mode.TEST, after=1, epoch=epoch)
+    store.outcomes.rejoin("shipping", actor="asha")
+    store.restores.resolve(Mode.TEST, actor="asha", why="all of it is there")
+    paid(facts, 2)
+    assert consumer.drain(shop.connect) == 1
+    assert [effect[1] for effect in shop.effects()] == ["order-1", "order-2"]
+
+
+def test_a_shop_put_back_from_a_backup_is_handed_the_outcomes_again(
+    store: Store, facts: Facts, shop: ShopDatabase
+) -> None:
+    since = facts.service.clock.now()
+    for number in (1, 2):
+        paid(facts, number)
+    consumer = shop.consumer(store)
+    consumer.drain(shop.connect)
+    with shop.connect() as connection:
+        connection.execute("DELETE FROM effect WHERE reference = 'order-2'")
+        of = "SELECT outcome_id FROM kusanya_done ORDER BY rowid DESC LIMIT 1"
+        connection.execute(f"DELETE FROM kusanya_done WHERE outcome_id = ({of})")  # noqa: S608
+    assert store.outcomes.replay("shipping", since=since, actor="asha") == 2
+    consumer.drain(shop.connect)
+    assert sorted(effect[1] for effect in shop.effects()) == ["order-1", "order-2"]
+
+
+def test_two_consumers_each_do_all(store: Store, facts: Facts, shop: ShopDatabase) -> None:
+    store.outcomes.add("books", mode=Mode.TEST, begin=None, all_=True, actor="asha")
+    paid(facts, 1)
+    for name in ("shipping", "books"):
+        assert shop.consumer(store, name).drain(shop.connect) == 1
+        assert [effect[0] for effect in shop.effects(name)] == ["paid"]
+
+
+def test_what_was_told_waits_while_nobody_consumes(store: Store, facts: Facts) -> None:
+    at = facts.service.clock.now()
+    paid(facts, 1)
+    store.outcomes.tell()
+    [row] = store.outcomes.consumers()
+    assert (row.waiting, row.parked) == (1, 0)
+    assert row.oldest_paid is not None
+    assert row.oldest_paid > at

@@ -1,0 +1,189 @@
+"""What an order came to is told once for each change of it, whatever brought the news."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from tests.kusanya.outcomes.shop import Facts
+
+from kusanya.outcomes import Outcome
+from kusanya.store import Store
+from kusanya.wire import Mode
+
+STORIES: dict[str, tuple[list[str], list[str]]] = {
+    "an order that is paid": (["pay", "succeeded 1"], ["paid col_1"]),
+    "a prompt that is open": (["pay"], []),
+    "news that came twice": (["pay", "succeeded 1", "succeeded 1"], ["paid col_1"]),
+    "a failed attempt, then a paid one": (
+        ["pay", "failed 1", "pay", "succeeded 2"],
+        ["not_paid col_1", "paid col_2"],
+    ),
+    "an attempt that expired": (["pay", "expired 1"], ["not_paid col_1"]),
+    "two failures": (
+        ["pay", "failed 1", "pay", "expired 2"],
+        ["not_paid col_1", "not_paid col_2"],
+    ),
+    "a lost answer of what the service made": (
+        ["loses LOST_ANSWER", "succeeded 1"],
+        ["paid col_1"],
+    ),
+    "a creation that was refused": (["refused"], ["not_paid int"]),
+    "a refused creation, then a paid one": (
+        ["refused", "pay", "succeeded 1"],
+        ["not_paid int", "paid col_1"],
+    ),
+    "an expired attempt that succeeds after all": (
+        ["pay", "expired 1", "succeeded 1"],
+        ["not_paid col_1", "disputed col_1"],
+    ),
+    "a paid attempt that is said to have failed": (
+        ["pay", "succeeded 1", "failed 1"],
+        ["paid col_1", "disputed col_1"],
+    ),
+    "a second success, of another program": (
+        ["pay", "succeeded 1", "elsewhere 2", "succeeded 2"],
+        ["paid col_1", "unexpected col_2"],
+    ),
+    "another program's payment alone": (
+        ["elsewhere 1", "succeeded 1"],
+        ["unexpected col_1"],
+    ),
+    "another amount than was answered": (["pay", "succeeded 1 4000"], ["disputed col_1"]),
+    "another amount than was asked for, the answer lost": (
+        ["loses LOST_ANSWER", "succeeded 1 4000"],
+        ["unexpected col_1"],
+    ),
+    "another program's failure beside an open prompt": (
+        ["pay", "elsewhere 2", "failed 2"],
+        [],
+    ),
+    "and once that prompt failed as well": (
+        ["pay", "elsewhere 2", "failed 2", "failed 1"],
+        ["not_paid col_1", "not_paid col_2"],
+    ),
+}
+
+
+def said(outcomes: tuple[Outcome, ...]) -> list[str]:
+    """Return kind and attempt of outcomes; an intent by the beginning of its id."""
+    return [
+        f"{one.kind.value} {one.collection_id or (one.intent_id or '')[:3]}" for one in outcomes
+    ]
+
+
+@pytest.fixture
+def begun(store: Store) -> Store:
+    """Return a store in which outcomes are told."""
+    store.outcomes.add("shipping", mode=Mode.TEST, begin=None, actor="asha")
+    return store
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_each_change_of_an_order_is_told_once(begun: Store, facts: Facts, story: str) -> None:
+    steps, expected = STORIES[story]
+    for step in steps:
+        facts.run(step)
+        begun.outcomes.tell()
+        begun.outcomes.tell()
+    assert sorted(said(begun.outcomes.of(Mode.TEST, "order-1"))) == sorted(expected)
+    assert begun.maintenance.check() == ()
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_what_changed_twice_before_it_was_told_is_told_as_it_stands(
+    begun: Store, facts: Facts, story: str
+) -> None:
+    steps, expected = STORIES[story]
+    facts.run(*steps)
+    begun.outcomes.tell()
+    found = said(begun.outcomes.of(Mode.TEST, "order-1"))
+    assert found[-1:] == expected[-1:] or Counter(found) == Counter(expected)
+    assert set(found) <= set(expected)
+
+
+def test_an_outcome_says_what_a_shop_needs(begun: Store, facts: Facts) -> None:
+    facts.run("pay", "failed 1", "pay", "succeeded 2")
+    begun.outcomes.tell()
+    [one] = [one for one in begun.outcomes.of(Mode.TEST, "order-1") if one.is_paid]
+    [intent, _] = begun.intents.page().rows
+    assert (one.amount, one.fee, one.currency, one.expected_amount) == (5000, 60, "TZS", 5000)
+    assert (one.intent_id, one.ordinal, one.previous) == (intent.id, 1, None)
+    row = begun.collections.get("col_2", Mode.TEST)
+    assert row is not None
+    assert one.at == row.final_seen_at
+    assert one.effect_key == one.id
+
+
+def test_a_success_that_is_disputed_stops_the_next_one(begun: Store, facts: Facts) -> None:
+    # Nobody knows whether the first parcel was paid for: the second success is a person's.
+    facts.run("pay", "succeeded 1")
+    begun.outcomes.tell()
+    facts.run("failed 1", "elsewhere 2", "succeeded 2")
+    begun.outcomes.tell()
+    kinds = said(begun.outcomes.of(Mode.TEST, "order-1"))
+    assert kinds == ["paid col_1", "disputed col_1", "unexpected col_2"]
+
+
+def test_a_reference_that_is_a_phone_is_masked_where_an_outcome_is_shown(
+    begun: Store, facts: Facts
+) -> None:
+    facts.pay("255754000001")
+    facts.ends(1, "failed")
+    begun.outcomes.tell()
+    [one] = begun.outcomes.page(Mode.TEST)
+    assert "255754000001" not in repr(one)
+
+
+def test_the_second_success_of_an_old_order_is_not_its_first(store: Store, facts: Facts) -> None:
+    facts.run("pay", "succeeded 1")
+    store.outcomes.add("shipping", mode=Mode.TEST, begin=None, actor="asha")
+    facts.run("elsewhere 2", "succeeded 2")
+    store.outcomes.tell()
+    assert said(store.outcomes.of(Mode.TEST, "order-1")) == ["paid col_1", "unexpected col_2"]
+    [row] = store.outcomes.consumers()
+    assert (row.waiting, row.parked, row.oldest_paid) == (1, 0, None), "the old one is not for it"
+
+
+def test_the_same_is_told_after_a_rebuild_and_by_another_store(begun: Store, facts: Facts) -> None:
+    facts.run("pay", "failed 1", "pay", "succeeded 2")
+    begun.outcomes.tell()
+    before = begun.outcomes.of(Mode.TEST, "order-1")
+    begun.maintenance.rebuild()
+    begun.outcomes.tell()
+    assert begun.outcomes.of(Mode.TEST, "order-1") == before
+
+
+def test_several_that_tell_at_once_tell_each_once(begun: Store, facts: Facts) -> None:
+    for number in range(20):
+        facts.pay(f"order-{number}")
+        facts.ends(number + 1, "succeeded")
+    with ThreadPoolExecutor(4) as pool:
+        told = sum(pool.map(lambda _: begun.outcomes.tell(), range(8)))
+    assert told == 20
+    assert len(begun.outcomes.page(Mode.TEST)) == 20
+    assert begun.outcomes.page(Mode.LIVE) == ()
+    assert begun.maintenance.check() == ()
+
+
+def test_a_store_without_consumers_tells_nothing(store: Store, facts: Facts) -> None:
+    facts.run("pay", "succeeded 1")
+    head = store.feed.head()
+    assert store.outcomes.tell() == 0
+    assert store.feed.head() == head
+    assert store.outcomes.page(Mode.TEST) == ()
+
+
+@pytest.mark.parametrize("since_s", [-1000, 0])
+def test_a_consumer_begins_where_it_was_told_to(store: Store, facts: Facts, since_s: int) -> None:
+    facts.run("pay", "succeeded 1")
+    facts.service.clock.pass_by(timedelta(hours=1))
+    begin = facts.service.clock.now() + timedelta(hours=since_s)
+    row = store.outcomes.add("shipping", mode=Mode.TEST, begin=begin, actor="asha")
+    assert row.begins_at == begin
+    [row] = store.outcomes.consumers()
+    assert row.waiting == (1 if since_s else 0)
+    again = store.outcomes.add("shipping", mode=Mode.TEST, begin=None, actor="asha")
+    assert again.begins_at == begin, "one that is there stays as it is"
+    with pytest.raises(ValueError, match="for test mode"):
+        store.outcomes.add("shipping", mode=Mode.LIVE, begin=None, actor="asha")

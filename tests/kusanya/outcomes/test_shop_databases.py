@@ -1,0 +1,129 @@
+"""One statement makes an effect happen once, in whatever a shop speaks to its database with."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.orm import Session
+
+from kusanya.errors import ConfigurationError
+from kusanya.outcomes import Kind, Outcome, claim, claim_async, ddl
+from kusanya.wire import Mode
+
+OUTCOME = Outcome(
+    id="out_1", seq=1, mode=Mode.TEST, reference="INV-1", kind=Kind.PAID, collection_id="col_1",
+    intent_id=None, is_paid=True, amount=5000, fee=50, currency="TZS", expected_amount=None,
+    failure_code=None, ordinal=1, at=datetime(2026, 3, 2, tzinfo=UTC), previous=None,
+    evidence="evt_1",
+)  # fmt: skip
+
+
+def _sqlite3(address: str) -> Any:
+    return sqlite3.connect(address.removeprefix("sqlite:///"))
+
+
+def _psycopg(address: str) -> Any:
+    return psycopg.connect(address)
+
+
+def _engine(address: str) -> Any:
+    return create_engine(address.replace("postgresql:", "postgresql+psycopg:"))
+
+
+def _connection(address: str) -> Any:
+    return _engine(address).connect()
+
+
+def _session(address: str) -> Any:
+    return Session(_engine(address))
+
+
+WAYS: list[tuple[str, Callable[[str], Any]]] = [
+    ("sqlite", _sqlite3), ("sqlite", _connection), ("sqlite", _session),
+    ("postgres", _psycopg), ("postgres", _connection), ("postgres", _session),
+]  # fmt: skip
+
+
+@pytest.fixture
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the address of a shop's database that has the table."""
+    if request.param == "sqlite":
+        found = f"sqlite:///{tmp_path / 'shop.db'}"
+        with closing(_sqlite3(found)) as connection:
+            connection.execute(ddl("sqlite"))
+            connection.execute(ddl("sqlite"))
+        return found
+    postgres: str = request.getfixturevalue("postgres_url")
+    with psycopg.connect(postgres) as opened:
+        opened.execute(ddl("postgresql").encode())
+        opened.execute(ddl("postgresql").encode())
+    return postgres
+
+
+@pytest.mark.parametrize(
+    ("address", "connect"),
+    [pytest.param(*way, marks=pytest.mark.postgres if "post" in way[0] else ()) for way in WAYS],
+    indirect=["address"],
+    ids=[f"{engine}-{way.__name__[1:]}" for engine, way in WAYS],
+)
+def test_what_was_committed_is_done_and_what_was_rolled_back_is_not(
+    address: str, connect: Callable[[str], Any]
+) -> None:
+    with closing(connect(address)) as tx:
+        assert claim(tx, "shipping", OUTCOME)
+        assert not claim(tx, "shipping", OUTCOME)
+        tx.rollback()
+    with closing(connect(address)) as tx:
+        assert claim(tx, "shipping", OUTCOME)
+        assert claim(tx, "books", OUTCOME), "another consumer does its own"
+        tx.commit()
+    with closing(connect(address)) as tx:
+        assert not claim(tx, "shipping", OUTCOME)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("address", ["postgres"], indirect=True)
+def test_of_two_at_once_the_second_learns_what_became_of_the_first(address: str) -> None:
+    for commits in (False, True):
+        answers: list[bool] = []
+        with closing(_psycopg(address)) as first:
+            assert claim(first, "shipping", OUTCOME)
+
+            def second() -> None:
+                with closing(_psycopg(address)) as tx:
+                    answers.append(claim(tx, "shipping", OUTCOME))  # noqa: B023 - joined below
+
+            thread = threading.Thread(target=second)
+            thread.start()
+            (first.commit if commits else first.rollback)()
+            thread.join()
+        assert answers == [not commits]
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("address", ["postgres"], indirect=True)
+def test_an_async_connection_claims_as_well(address: str) -> None:
+    async def twice() -> list[bool]:
+        async with await psycopg.AsyncConnection.connect(address) as tx:
+            return [await claim_async(tx, "shipping", OUTCOME) for _ in range(2)]
+
+    assert asyncio.run(twice()) == [True, False]
+
+
+def test_a_cursor_claims_and_something_else_is_refused() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        cursor = connection.cursor()
+        cursor.execute(ddl("sqlite"))
+        assert [claim(cursor, "shipping", OUTCOME) for _ in range(2)] == [True, False]
+    with pytest.raises(ConfigurationError, match="no transaction"):
+        claim(object(), "shipping", OUTCOME)
+    with pytest.raises(ConfigurationError, match="is none of"):
+        ddl("oracle")
