@@ -1,9 +1,12 @@
 """The READMEs tell the truth: commands exist, examples run, links lead somewhere."""
 
 import re
+import sqlite3
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import pytest
 
 from kusanya import Store
 from kusanya.domain.status import Status
+from kusanya.outcomes import ddl
 from kusanya.profiles import load
 from kusanya.state.observation import Observation, Source
 from kusanya.wire import Collection, Mode
@@ -19,6 +23,7 @@ from kusanya_console.cli.command_line import main
 from kusanya_service.testing import PaymentService
 
 ROOT = Path(__file__).parents[1]
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for folder in (".", "console", "lib", "notebooks", "tests")
@@ -37,6 +42,7 @@ GROUPS = {
     "store",
     "intents",
     "mapping",
+    "outcomes",
 }
 
 
@@ -120,15 +126,40 @@ def test_the_example_of_shipping_ships_what_is_paid_in_the_shops_mode(
     tmp_path: Path, mode: Mode, paid: str
 ) -> None:
     names: dict[str, Any] = {}
-    exec(example("def ship_what_is_paid"), names)  # noqa: S102 - our own text
-    shipped: list[str] = []
+    exec(example("def shipping"), names)  # noqa: S102 - our own text
+
+    @contextmanager
+    def connect() -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(tmp_path / "orders.sqlite")) as connection, connection:
+            yield connection
+
+    with connect() as tx:
+        tx.execute("CREATE TABLE orders (reference, state)")
+        tx.execute("CREATE TABLE questions (reference, kind)")
+        tx.executemany("INSERT INTO orders VALUES (?, 'new')", [(f"INV-{n}",) for n in (1, 2, 3)])
+        tx.execute(ddl("sqlite"))
     with Store.open(tmp_path / "shop.sqlite") as store:
+        store.outcomes.add("shipping", mode=mode, begin=None, all_=True, actor="asha")
+        for n, in_mode in ((1, Mode.LIVE), (2, Mode.LIVE), (3, Mode.TEST)):
+            begin(store, f"INV-{n}", in_mode)
         store.record(polled("col_1", Status.SUCCEEDED, "INV-1", Mode.LIVE))
         store.record(polled("col_2", Status.CREATED, "INV-2", Mode.LIVE))
         store.record(polled("col_3", Status.SUCCEEDED, "INV-3", Mode.TEST))
-        reached = names["ship_what_is_paid"](store, mode, 0, shipped.append)
-        assert shipped == [paid]
-        assert names["ship_what_is_paid"](store, mode, reached, pytest.fail) == reached
+        assert names["shipping"](store, mode).drain(connect) == 1
+        assert names["shipping"](store, mode).drain(connect) == 0
+    with connect() as tx:
+        assert tx.execute("SELECT * FROM orders WHERE state = 'shipped'").fetchall() == [
+            (paid, "shipped")
+        ]
+        assert tx.execute("SELECT * FROM questions").fetchall() == []
+
+
+def begin(store: Store, reference: str, mode: Mode) -> None:
+    """Make the creation of an order durable, as a shop does before it sends it."""
+    store.intents.begin(
+        idempotency_key=reference, body=b"{}", mode=mode, profile="shop", reference=reference,
+        amount=5000, phone="255754000001", at=NOON, by="shop", until=NOON,
+    ).result()  # fmt: skip
 
 
 def polled(identifier: str, status: Status, reference: str, mode: Mode) -> Observation:

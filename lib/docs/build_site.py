@@ -22,6 +22,7 @@ _ROOT: Final = Path(__file__).parents[2]
 _PAGES: Final = {
     "Home": "README.md",
     "For developers": "lib/README.md",
+    "Orders and outcomes": "lib/docs/orders.md",
     "Run it": "lib/docs/running.md",
     "The store": "lib/docs/store.md",
     "The console": "console/README.md",
@@ -37,6 +38,7 @@ _REFERENCE: Final = (
     *(
         "kusanya.client",
         "kusanya.orders",
+        "kusanya.outcomes",
         "kusanya.intents",
         "kusanya.receiver",
         "kusanya.webhooks",

@@ -115,6 +115,22 @@ PANELS: Final = (
         unit="s",
     ),
     Panel(
+        title="Outcomes that wait",
+        expression=f"max by (consumer) (kusanya_outcomes_waiting{_MODE})",
+        legend="{{consumer}}",
+    ),
+    Panel(
+        title="Outcomes that wait for a person",
+        expression=f"max by (consumer) (kusanya_outcomes_parked{_MODE})",
+        legend="{{consumer}}",
+    ),
+    Panel(
+        title="Since the customer paid who waits longest",
+        expression=f"max by (consumer) (kusanya_paid_and_waiting_seconds{_MODE})",
+        legend="{{consumer}}",
+        unit="s",
+    ),
+    Panel(
         title="Room on the disk of the store",
         expression="min by (instance) (kusanya_store_free_bytes)",
         legend="{{instance}}",

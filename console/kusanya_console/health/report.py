@@ -42,6 +42,7 @@ _KEYS = {
     "stuck": "c asks about all that is open.",
     "silent": "c catches up.",
     "contradictions": "A on one of them below acknowledges it.",
+    "paid_again": "A acknowledges it once the money is given back.",
     "fee_changes": "A on one of them below acknowledges it.",
 }
 """What the console's own keys do about an alarm, by its rule."""

@@ -153,6 +153,28 @@ METRICS: Final[tuple[Metric[GaugeReading], ...]] = (
         ],
     ),
     Metric(
+        name="kusanya_outcomes_waiting",
+        help="Outcomes of orders that nobody has acted on yet.",
+        labels=("mode", "consumer"),
+        read=lambda it: [((it.mode, one.name), one.waiting) for one in it.inputs.consumers],
+    ),
+    Metric(
+        name="kusanya_outcomes_parked",
+        help="Outcomes of orders that wait for a person.",
+        labels=("mode", "consumer"),
+        read=lambda it: [((it.mode, one.name), one.parked) for one in it.inputs.consumers],
+    ),
+    Metric(
+        name="kusanya_paid_and_waiting_seconds",
+        help="Since the customer paid who waits longest; left out where none does.",
+        labels=("mode", "consumer"),
+        read=lambda it: [
+            ((it.mode, one.name), max((it.at - one.oldest_paid).total_seconds(), 0.0))
+            for one in it.inputs.consumers
+            if one.oldest_paid is not None
+        ],
+    ),
+    Metric(
         name="kusanya_poller_heartbeat_age_seconds",
         help="Since a poller noted that it runs.",
         labels=("mode",),

@@ -8,6 +8,7 @@ import msgspec
 
 from kusanya.alarms.history import FailureRate, HistoryReader, load_failure_rates
 from kusanya.alarms.open_anomalies import OpenAnomaly, OpenAnomalyReader
+from kusanya.alarms.second_payments import SecondPaymentReader
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.alarms.silence import Silence, load_silence
 from kusanya.alarms.stalled_intents import StalledIntents, count_stalled, stalled_intents
@@ -15,12 +16,14 @@ from kusanya.health.report import Health, health
 from kusanya.store import Store
 from kusanya.store.records import (
     BackupStatus,
+    CollectionRow,
     IntentRow,
     IntentState,
     Poller,
     Restore,
     UnsentNotice,
 )
+from kusanya.store.records.outcomes import ConsumerRow
 from kusanya.wire import Mode
 
 MISSING_AFTER: Final = timedelta(hours=1)
@@ -44,6 +47,9 @@ class AlarmInputs(msgspec.Struct, frozen=True, kw_only=True):
     missing_events: int = 0
     """Events of the last day that have been missing for an hour."""
     anomalies: tuple[OpenAnomaly, ...] = ()
+    paid_again: tuple[CollectionRow, ...] = ()
+    """Payments of orders that were paid before, the newest first."""
+    consumers: tuple[ConsumerRow, ...] = ()
     failure_rates: tuple[FailureRate, ...] = ()
     pollers: tuple[Poller, ...] = ()
     """Those that ran within minutes, with what they noted of their clocks."""
@@ -95,6 +101,7 @@ class AlarmReader:
         self._mode = mode
         self._history = HistoryReader(store, mode)
         self._anomalies = OpenAnomalyReader(store, mode)
+        self._second_payments = SecondPaymentReader(store, mode)
 
     def read(self, *, now: datetime) -> AlarmInputs:
         """Return what the store says of the mode; bounded lists and rollups. Raises StoreError."""
@@ -111,6 +118,8 @@ class AlarmReader:
                 mode, since=now - _MISSING_WITHIN, until=now - MISSING_AFTER
             ),
             anomalies=self._anomalies.read(now=now),
+            paid_again=self._second_payments.read(now=now),
+            consumers=tuple(one for one in store.outcomes.consumers() if one.mode is mode),
             failure_rates=load_failure_rates(store, mode, history, now=now),
             pollers=tuple(
                 one

@@ -35,6 +35,7 @@ def test_each_command_that_an_alarm_names_is_there() -> None:
 SAID = {
     "catch-up": ((), "asked about 0 collections"),
     "intents resume": ((), "none: every creation in test mode has its answer"),
+    "outcomes list": ((), "no consumers"),
     "store backup": (("copy.sqlite",), "saved copy.sqlite"),
     "store expect-backups": (("--within", "36h"), "wants one every 36h"),
     "store migrate": ((), "is ready at this version's schema"),

@@ -85,6 +85,12 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "store roles": ("--sql",),
     "breaks note": ("brk_1", "text"),
     "breaks resolve": ("brk_1", "--as", "accepted", "--reason", "seen"),
+    "outcomes add": ("shipping", "--begin", "now"),
+    "outcomes retry": ("shipping", "out_1"),
+    "outcomes skip": ("shipping", "out_1", "--why", "seen"),
+    "outcomes replay": ("shipping", "--since", "2h"),
+    "outcomes rejoin": ("shipping",),
+    "outcomes ddl": ("sqlite",),
     "mapping show": ("mpesa",),
     "mapping try": ("FILE", "--as", "mpesa"),
 }

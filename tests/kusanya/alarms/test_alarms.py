@@ -17,6 +17,7 @@ from kusanya.alarms.rules import RULES, in_header, raised
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.alarms.silence import Silence
 from kusanya.alarms.stalled_intents import StalledIntents
+from kusanya.domain.status import Status
 from kusanya.health.endpoints import EndpointHealth
 from kusanya.health.report import Health, PollerAbsence, UnusableDeliveries
 from kusanya.health.stuck_prompts import StuckChannel
@@ -24,6 +25,7 @@ from kusanya.state.anomalies import AnomalyKind
 from kusanya.store.records import (
     Backup,
     BackupStatus,
+    CollectionRow,
     IntentRow,
     IntentState,
     Poller,
@@ -31,6 +33,7 @@ from kusanya.store.records import (
     UnsentNotice,
     Verdict,
 )
+from kusanya.store.records.outcomes import ConsumerRow
 from kusanya.webhooks.schedule import Fuse
 from kusanya.wire import Mode
 
@@ -42,6 +45,15 @@ QUIET = AlarmInputs(
     health=Health(
         at=NOON, endpoints=(), causes=(), channels=(), stuck=(), more_open=False, currency="TZS"
     ),
+)  # fmt: skip
+
+
+PAID = CollectionRow(
+    id="col_2", seq=2, mode=Mode.LIVE, status=Status.SUCCEEDED, amount=5000, fee=50,
+    currency="TZS", channel="MPESA_TZ", phone="255754000001", reference="INV-1", description=None,
+    failure_code=None, failure_message=None, created_at=NOON - HOUR, completed_at=NOON,
+    first_seen_at=NOON, final_seen_at=NOON, learned_from="event", event_id="evt_2",
+    contradictions=0,
 )  # fmt: skip
 
 
@@ -218,6 +230,21 @@ def every_alarm() -> list[Alarm]:
         anomalies=(
             OpenAnomaly(kind=AnomalyKind.TWO_FINALS, **anomaly),
             OpenAnomaly(kind=AnomalyKind.FEE_CHANGED, **anomaly),
+        ),
+        paid_again=(PAID,),
+        consumers=(
+            ConsumerRow(
+                name="shipping",
+                mode=Mode.LIVE,
+                place=9,
+                begins_at=None,
+                epoch="1",
+                added_at=NOON - HOUR,
+                waiting=2,
+                parked=1,
+                newest_parked=NOON,
+                oldest_paid=NOON - HOUR,
+            ),
         ),
         failure_rates=(
             FailureRate(channel="MPESA_TZ", since=NOON, finals=100, failed=90, usual=0.1),

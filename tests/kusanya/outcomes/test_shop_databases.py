@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.orm import Session
+from sqlalchemy.pool import NullPool
 
 from kusanya.errors import ConfigurationError
 from kusanya.outcomes import Kind, Outcome, claim, claim_async, ddl
@@ -35,7 +36,8 @@ def _psycopg(address: str) -> Any:
 
 
 def _engine(address: str) -> Any:
-    return create_engine(address.replace("postgresql:", "postgresql+psycopg:"))
+    full = address.replace("postgresql:", "postgresql+psycopg:")
+    return create_engine(full, poolclass=NullPool)
 
 
 def _connection(address: str) -> Any:

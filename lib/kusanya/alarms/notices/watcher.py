@@ -126,6 +126,8 @@ class AlarmWatcher:
 
     def _notify(self) -> None:
         now = self._clock.now()
+        # A consumer that does not run tells nobody that a customer waits.
+        self._store.outcomes.tell()
         inputs = self._reader.read(now=now)
         alarms = raised(inputs, format_time=lambda at: format_instant(at, now=now))
         if self._on_reading is not None:

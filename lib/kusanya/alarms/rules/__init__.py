@@ -18,12 +18,12 @@ from kusanya.alarms.alarm import (
     Severity,
 )
 from kusanya.alarms.inputs import AlarmInputs
-from kusanya.alarms.rules import deliveries, operation, payments
+from kusanya.alarms.rules import deliveries, operation, orders, payments
 from kusanya.say import Said
 
 RULES: Final[tuple[Rule, ...]] = tuple(
     sorted(
-        (*deliveries.RULES, *payments.RULES, *operation.RULES),
+        (*deliveries.RULES, *payments.RULES, *orders.RULES, *operation.RULES),
         key=lambda rule: rule.rank,
     )
 )

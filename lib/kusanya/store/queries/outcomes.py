@@ -69,6 +69,8 @@ _TOLD: Final = "outcomes told"
 """The row of `store_meta` with the place up to which outcomes were told."""
 _STEP: Final = 1_000
 """Places of the journal that one transaction tells of: others wait for its lock."""
+_COUNTED: Final = 10_000
+"""Of what a consumer has not taken over no more is counted."""
 _FIELDS: Final = Outcome.__struct_fields__
 _OUTCOME: Final = tuple(outcome.c[name] for name in _FIELDS)
 _WORK: Final = (
@@ -504,15 +506,14 @@ def _mine(name: str, places: Iterable[int]) -> ColumnElement[bool]:
 
 def _with_waiting(connection: Connection, row: ConsumerRow) -> ConsumerRow:
     it = outcome_work.c
-    paid = outcome.c.kind == Kind.PAID.value
     # What it has not taken over waits too.
-    after = _after(row).with_only_columns(outcome.c.seq).order_by(None).subquery()
+    after = _after(row).limit(_COUNTED).subquery()
     mine = (
-        select(it.parked, outcome.c.at, paid.label("paid"))
+        select(it.parked, outcome.c.at, outcome.c.is_paid.label("paid"))
         .join(outcome, outcome.c.seq == it.seq)
         .where(it.consumer == row.name)
     )
-    to_come = select(outcome.c.seq < 0, outcome.c.at, paid).join(
+    to_come = select(outcome.c.seq < 0, outcome.c.at, outcome.c.is_paid).join(
         after, after.c.seq == outcome.c.seq
     )
     each = mine.union_all(to_come).subquery()
@@ -520,10 +521,15 @@ def _with_waiting(connection: Connection, row: ConsumerRow) -> ConsumerRow:
         func.count(),
         func.count().filter(each.c.parked),
         func.min(each.c.at).filter(each.c.paid),
+        func.max(each.c.at).filter(each.c.parked),
     )
-    total, parked, oldest = connection.execute(counted.select_from(each)).one()
+    total, parked, oldest, newest_parked = connection.execute(counted.select_from(each)).one()
     return msgspec.structs.replace(
-        row, waiting=total - parked, parked=parked, oldest_paid=maybe_at(oldest)
+        row,
+        waiting=total - parked,
+        parked=parked,
+        newest_parked=maybe_at(newest_parked),
+        oldest_paid=maybe_at(oldest),
     )
 
 

@@ -286,7 +286,8 @@ class ConsumerRow(msgspec.Struct, frozen=True, kw_only=True):
     epoch: str
     added_at: datetime
     waiting: int = 0
-    """Outcomes not done, those after `place` included; parked ones are not counted here."""
+    """Outcomes not done, and of those after `place` 10,000 at most; without parked ones."""
     parked: int = 0
+    newest_parked: datetime | None = None
     oldest_paid: datetime | None = None
     """When the customer paid who waits longest, with what is parked."""

@@ -17,6 +17,7 @@ from sqlalchemy import (
     Select,
     Text,
     bindparam,
+    exists,
     func,
     literal_column,
     or_,
@@ -25,6 +26,7 @@ from sqlalchemy import (
 )
 
 from kusanya.domain.collection_columns import NAME_MAX
+from kusanya.domain.status import PAID
 from kusanya.state.fold import fold
 from kusanya.state.observation import CollectionState, Observation
 from kusanya.store.queries.collections.hidden import state_of
@@ -190,6 +192,30 @@ class Collections(NameSearch):
             query = query.where(tuple_(it.created_at, it.id) > tuple_(after.value, after.id))
         found = self._rows(query.order_by(it.created_at, it.id).limit(limit + 1), {})
         return Page(rows=found[:limit], more=len(found) > limit)
+
+    def paid_again(
+        self, mode: Mode, *, since: datetime, limit: int = 100
+    ) -> tuple[CollectionRow, ...]:
+        """Return payments whose order was paid before, of those that became known from `since` on.
+
+        An order is a reference; the latest come first.
+        """
+        it, first = collection.c, collection.alias("first")
+        paid = tuple(sorted(PAID))
+        before = exists().where(
+            first.c.mode == it.mode,
+            first.c.reference == it.reference,
+            first.c.status.in_(paid),
+            tuple_(first.c.final_seen_at, first.c.id) < tuple_(it.final_seen_at, it.id),
+        )
+        query = select(*SHOWN).where(
+            it.mode == mode.value,
+            it.final_seen_at >= to_us(since),
+            it.status.in_(paid),
+            it.reference != "",
+            before,
+        )
+        return self._rows(query.order_by(it.final_seen_at.desc(), it.id.desc()).limit(limit), {})
 
     def observations(self, collection_id: str, mode: Mode) -> tuple[Observation, ...]:
         """Return every fact that counts for a collection of one mode, in the order of the journal.
