@@ -5,11 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.kit.payments import by_event
 from tests.kusanya.outcomes.shop import Facts, ShopDatabase
 
 from kusanya.errors import ConfigurationError, StoreChanged, StoreError
 from kusanya.outcomes import Consumer, Kind, Later, Outcome, Park
 from kusanya.store import Store
+from kusanya.store.records.outcomes import Ending
 from kusanya.wire import Mode
 
 pytestmark = pytest.mark.usefixtures("added")
@@ -252,6 +254,72 @@ def test_a_shop_put_back_from_a_backup_is_handed_the_outcomes_again(
     assert store.outcomes.replay("shipping", since=since, actor="asha") == 2
     consumer.drain(shop.connect)
     assert sorted(effect[1] for effect in shop.effects()) == ["order-1", "order-2"]
+
+
+def test_what_is_handed_out_again_is_what_was_taken_over_before(
+    store: Store, facts: Facts, shop: ShopDatabase
+) -> None:
+    since = facts.service.clock.now()
+    store.outcomes.add("books", mode=Mode.TEST, begin=None, all_=True, actor="asha")
+    paid(facts, 1)
+    shop.consumer(store).drain(shop.connect)
+    store.outcomes.take("books", by="a", until=since + timedelta(days=1), limit=9)
+    paid(facts, 2)
+    store.outcomes.tell()
+    assert store.outcomes.replay("books", since=since, actor="asha") == 0, "it has it still"
+    assert store.outcomes.replay("shipping", since=since, actor="asha") == 1
+    assert shop.consumer(store).drain(shop.connect) == 2
+    assert [effect[1] for effect in shop.effects()] == ["order-1", "order-2"]
+
+
+def test_a_consumer_hears_of_its_own_mode_alone(
+    store: Store, facts: Facts, shop: ShopDatabase
+) -> None:
+    since = facts.service.clock.now() - timedelta(days=1)
+    paid(facts, 1)
+    store.record(by_event("live", since, reference="order-1", mode=Mode.LIVE))
+    consumer = shop.consumer(store)
+    assert consumer.drain(shop.connect) == 1
+    assert store.outcomes.replay("shipping", since=since, actor="asha") == 1
+    assert consumer.drain(shop.connect) == 1
+    assert [effect[2] for effect in shop.effects()] == ["col_1"]
+    assert [one.about for one in store.outcomes.page(Mode.LIVE)] == ["col_live"]
+
+
+def test_an_order_that_one_consumer_cannot_do_is_done_by_another(
+    store: Store, facts: Facts, shop: ShopDatabase
+) -> None:
+    store.outcomes.add("books", mode=Mode.TEST, begin=None, all_=True, actor="asha")
+    consumer = Consumer(store, "shipping", mode=Mode.TEST, clock=facts.service.clock)
+
+    @consumer.on(*Kind)
+    def never(outcome: Outcome, tx: Any) -> None:
+        raise Park("no stock")
+
+    paid(facts, 1)
+    consumer.drain(shop.connect)
+    facts.ends(1, "failed")
+    assert shop.consumer(store, "books").drain(shop.connect) == 2
+    assert [effect[0] for effect in shop.effects("books")] == ["paid", "disputed"]
+
+
+def test_who_comes_late_says_nothing_of_what_another_holds(
+    store: Store, facts: Facts, shop: ShopDatabase
+) -> None:
+    clock = facts.service.clock
+    paid(facts, 1)
+    store.outcomes.tell()
+    for by in ("slow", "quick"):
+        until = clock.now() + timedelta(minutes=1)
+        [work] = store.outcomes.take("shipping", by=by, until=until, limit=9)
+        clock.pass_by(timedelta(minutes=2 if by == "slow" else 0))
+    seq = work.outcome.seq
+    store.outcomes.end("shipping", [Ending(seq=seq, parked=True, why="late")], by="slow")
+    [held] = store.outcomes.work("shipping")
+    assert (held.parked, held.tries) == (False, 0)
+    assert store.outcomes.take("shipping", by="third", until=clock.now(), limit=9) == ()
+    store.outcomes.end("shipping", [Ending(seq=seq)], by="slow")
+    assert store.outcomes.work("shipping") == (), "what is done is done"
 
 
 def test_two_consumers_each_do_all(store: Store, facts: Facts, shop: ShopDatabase) -> None:

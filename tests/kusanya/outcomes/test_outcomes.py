@@ -3,12 +3,15 @@
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Any
 
+import msgspec
 import pytest
 from tests.kusanya.outcomes.shop import Facts
 
 from kusanya.outcomes import Outcome
 from kusanya.store import Store
+from kusanya.store.records.outcomes import news
 from kusanya.wire import Mode
 
 STORIES: dict[str, tuple[list[str], list[str]]] = {
@@ -44,6 +47,14 @@ STORIES: dict[str, tuple[list[str], list[str]]] = {
     "a second success, of another program": (
         ["pay", "succeeded 1", "elsewhere 2", "succeeded 2"],
         ["paid col_1", "unexpected col_2"],
+    ),
+    "another program's payment while our own prompt is open, which is paid too": (
+        ["pay", "elsewhere 2", "succeeded 2", "succeeded 1"],
+        ["unexpected col_2", "paid col_1"],
+    ),
+    "a refused creation, and another program's payment": (
+        ["refused", "elsewhere 1", "succeeded 1"],
+        ["not_paid int", "unexpected col_1"],
     ),
     "another program's payment alone": (
         ["elsewhere 1", "succeeded 1"],
@@ -113,6 +124,72 @@ def test_an_outcome_says_what_a_shop_needs(begun: Store, facts: Facts) -> None:
     assert row is not None
     assert one.at == row.final_seen_at
     assert one.effect_key == one.id
+
+
+def test_money_for_a_creation_without_an_answer_says_what_was_asked_for(
+    begun: Store, facts: Facts
+) -> None:
+    facts.run("loses LOST_ANSWER", "succeeded 1 4000")
+    begun.outcomes.tell()
+    [one] = begun.outcomes.page(Mode.TEST)
+    [intent] = begun.intents.page().rows
+    assert (one.amount, one.expected_amount, one.intent_id) == (4000, 5000, intent.id)
+
+
+def test_the_change_of_a_creation_alone_is_told(begun: Store, facts: Facts) -> None:
+    facts.run("loses LOST_REQUEST")
+    [intent] = begun.intents.page().rows
+    begun.outcomes.tell()
+    head = begun.feed.head()
+    begun.intents.resolve(intent.id, collection_id=None, sentence="nobody was asked")
+    assert begun.feed.head() == head + 1
+    begun.outcomes.tell()
+    assert said(begun.outcomes.page(Mode.TEST)) == ["not_paid int"]
+
+
+def test_what_was_said_is_corrected_and_may_be_disputed_again(begun: Store, facts: Facts) -> None:
+    facts.run("pay", "succeeded 1")
+    order, now = begun.intents.order(Mode.TEST, "order-1"), facts.service.clock.now()
+    [paid] = order.collections
+    told: list[Outcome] = []
+
+    def tell(status: str) -> list[str]:
+        row = msgspec.structs.replace(paid, status=status)
+        changed = msgspec.structs.replace(order, collections=(row,))
+        new = tuple(news(changed, told, now=now))
+        told.extend(new)
+        return [f"{one.kind.value} {one.is_paid}" for one in new]
+
+    history = ["succeeded", "contradiction", "failed", "contradiction", "succeeded", "failed"]
+    assert [tell(status) for status in history] == [
+        ["paid True"], ["disputed False"], ["corrected False"], ["disputed False"],
+        ["corrected True"], ["corrected False"],
+    ]  # fmt: skip
+    assert len({one.id for one in told}) == len(told)
+    assert [one.previous for one in told[1:]] == [one.id for one in told[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, ["paid col_2"]),
+        ({"col_1": {"status": "contradiction"}}, ["disputed col_1", "unexpected col_2"]),
+        ({"col_1": {"status": "succeeded"}}, ["paid col_1", "paid_again col_2"]),
+        ({"col_2": {"currency": "USD"}}, ["unexpected col_2"]),
+        ({"col_2": {"amount": 5001}}, ["unexpected col_2"]),
+        ({"col_2": {"status": "created", "final_seen_at": None}}, []),
+    ],
+)
+def test_of_two_attempts_each_is_told_for_what_it_means_beside_the_other(
+    begun: Store, facts: Facts, changed: dict[str, Any], expected: list[str]
+) -> None:
+    facts.run("pay", "failed 1", "pay", "succeeded 2")
+    order, now = begun.intents.order(Mode.TEST, "order-1"), facts.service.clock.now()
+    rows = tuple(
+        msgspec.structs.replace(row, **changed.get(row.id, {})) for row in order.collections
+    )
+    found = tuple(news(msgspec.structs.replace(order, collections=rows), [], now=now))
+    assert said(found) == expected
 
 
 def test_a_success_that_is_disputed_stops_the_next_one(begun: Store, facts: Facts) -> None:

@@ -191,12 +191,10 @@ class Outcomes(StorePart):
 
         def act(writing: Transaction) -> None:
             epoch = _epoch(writing.connection, self._store_id)
-            row = self._consumer(writing.connection, name)
-            if row is None:
+            if self._consumer(writing.connection, name) is None:
                 raise _unknown(name)
             change = update(consumer).where(consumer.c.name == name)
-            place = min(row.place, writing.head)
-            writing.connection.execute(change.values(epoch=epoch, place=place))
+            writing.connection.execute(change.values(epoch=epoch))
             _audit(writing, actor, "rejoin consumer", name, f"epoch {epoch}")
 
         self._act(act)
@@ -481,11 +479,10 @@ def _work(name: str) -> Select[Any]:
 
 
 def _held_up() -> ColumnElement[bool]:
-    """Return whether an earlier outcome of the same order is not done."""
+    """Return whether an earlier outcome of the same order is not done; all are of one mode."""
     mine, earlier, its = outcome.alias("mine"), outcome.alias("earlier"), outcome_work.alias("its")
     return exists().where(
         mine.c.seq == outcome_work.c.seq,
-        earlier.c.mode == mine.c.mode,
         earlier.c.reference == mine.c.reference,
         earlier.c.seq < mine.c.seq,
         its.c.seq == earlier.c.seq,

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -167,17 +168,12 @@ def _made_by(order: OrderFacts, row: CollectionRow) -> IntentRow | None:
 
     The event of a payment may come before the answer to its creation, or instead of it.
     """
-    for intent in order.intents:
-        if intent.collection_id == row.id:
-            return intent
-    for intent in order.intents:
-        if (
-            intent.collection_id is None
-            and intent.state in _MAY_HAVE_MADE_IT
-            and intent.amount == row.amount
-        ):
-            return intent
-    return None
+    made = [one for one in order.intents if one.collection_id == row.id]
+    meant = [
+        one for one in order.intents if one.collection_id is None and one.state in _MAY_HAVE_MADE_IT
+    ]
+    fitting = [one for one in meant if one.amount == row.amount]
+    return next(chain(made, fitting, meant), None)
 
 
 def _outcome(
