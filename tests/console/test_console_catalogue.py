@@ -30,14 +30,15 @@ CACHE = LIBRARY / "confirmations/issuers/__pycache__"
 OF_DEVELOPERS = (
     "__main__.py", "cli/__main__.py", "cli/command_line.py", "cli/console", "cli/create.py",
     "cli/deliveries.py", "cli/deploy.py", "cli/doctor.py", "cli/extras.py", "cli/finance",
-    "cli/init.py", "cli/options.py", "cli/process", "cli/tail.py",
+    "cli/init.py", "cli/options.py", "cli/outcomes.py", "cli/process", "cli/tail.py",
     "cli/receive.py", "cli/store", "cli/watch.py", "deploy", "sandbox/commands", "sandbox/demo",
     "sandbox/service_clock.py", "output.py", "ui/crash.py", "ui/terminal.py", "web",
 )  # fmt: skip
 """Commands that nobody at the console runs, and what is said of a crash: they stay English."""
 AT_THE_DESK = (
     "alarms/alarm.py", "alarms/notices/messages.py", "alarms/rules/__init__.py",
-    "alarms/rules/deliveries.py", "alarms/rules/operation.py", "alarms/rules/payments.py",
+    "alarms/rules/deliveries.py", "alarms/rules/operation.py", "alarms/rules/orders.py",
+    "alarms/rules/payments.py",
     "confirmations/grammar.py", "confirmations/reading.py", "domain/business_day.py",
     "filters/parsing.py", "filters/values.py", "handover/page.py", "intents/leases.py",
     "intents/outcome.py", "intents/resolving.py", "intents/send_target.py", "intents/window.py",

@@ -1,8 +1,5 @@
 """A store on each engine and the played service of the creations' tests, and a shop beside them."""
 
-import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +32,7 @@ def facts(store: Store, new_client: NewClient, play: Any) -> Facts:
 def shop(tmp_path: Path) -> ShopDatabase:
     """Return the database of a shop, which is not the store's."""
     path = tmp_path / "shop.db"
-
-    @contextmanager
-    def connect() -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(path)) as connection, connection:
-            yield connection
-
+    connect = ShopDatabase.at(path)
     with connect() as connection:
         connection.execute("CREATE TABLE effect (consumer, kind, reference, about)")
         connection.execute(ddl("sqlite"))

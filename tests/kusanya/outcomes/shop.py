@@ -1,6 +1,10 @@
 """What these tests play: facts about orders that a store learns, and a shop's own database."""
 
 import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,6 +84,17 @@ class ShopDatabase:
 
     def __init__(self, connect: Any) -> None:
         self.connect = connect
+
+    @staticmethod
+    def at(path: Path) -> Any:
+        """Return what opens a transaction of the database in a file."""
+
+        @contextmanager
+        def connect() -> Iterator[sqlite3.Connection]:
+            with closing(sqlite3.connect(path)) as connection, connection:
+                yield connection
+
+        return connect
 
     def consumer(self, store: Store, name: str = "shipping", **more: Any) -> Consumer:
         """Return a consumer that keeps each effect."""

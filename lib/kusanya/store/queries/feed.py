@@ -30,6 +30,7 @@ from kusanya.store.tables.schema import (
     intent_change,
     note,
     observation,
+    outcome,
     receipt,
 )
 from kusanya.store.tables.values import delivery_id, from_us
@@ -81,6 +82,7 @@ _TABLES: Final = {
     ChangeKind.AUDIT: audit,
     ChangeKind.BREAK: break_fact,
     ChangeKind.RECEIPT: receipt,
+    ChangeKind.OUTCOME: outcome,
 }
 
 _COLUMNS: Final[dict[ChangeKind, tuple[ColumnElement[Any], ...]]] = {
@@ -115,6 +117,12 @@ _COLUMNS: Final[dict[ChangeKind, tuple[ColumnElement[Any], ...]]] = {
         receipt.c.mode,
         receipt.c.collection_id,
         receipt.c.at,
+    ),
+    ChangeKind.OUTCOME: (
+        outcome.c.id,
+        outcome.c.mode,
+        outcome.c.collection_id,
+        outcome.c.at,
     ),
 }
 """Own id (missing: made from its place), mode, whom it concerns, when."""

@@ -169,6 +169,7 @@ class ChangeKind(StrEnum):
     AUDIT = "audit"
     BREAK = "break"
     RECEIPT = "receipt"
+    OUTCOME = "outcome"
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
