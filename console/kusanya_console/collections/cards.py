@@ -65,6 +65,7 @@ _REQUESTS = {
     Reason.PAID: ("", PLAIN),
     Reason.PAID_UNDER_REFERENCE: ("", WARN),
     Reason.CLAIMED_UNDER_REFERENCE: ("?", WARN),
+    Reason.ORDER_UNCLEAR: ("≠", WARN),
     Reason.NOTHING_OPEN: ("", PLAIN),
 }
 """How the reasons for and against a new request are marked; all others are open prompts."""

@@ -11,6 +11,7 @@ import msgspec
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya.store.records.erased_names import is_stand_in
+from kusanya.store.records.order import OVER, OrderJudgement, judge
 from kusanya.wire import Mode
 
 ALSO_WITHIN: Final = timedelta(hours=24)
@@ -26,6 +27,8 @@ class Neighbours(msgspec.Struct, frozen=True, kw_only=True):
     """Other collections under the same reference, newest first."""
     creations: tuple[IntentRow, ...]
     """Open creations on the same phone or under the same reference, newest first."""
+    order: OrderJudgement
+    """What the whole order has come to, the payment itself included."""
     claimed: CollectionRow | None = None
     """The newest under the same reference with a receipt, though the service calls it unpaid."""
 
@@ -42,18 +45,15 @@ def around(
     same_phone = (
         () if is_hidden else store.collections.by_phone(mode, phone, since=now - ALSO_WITHIN)
     )
-    same_reference = store.collections.by_reference(mode, reference)
     on_phone = () if is_hidden else store.intents.still_open(mode, phone=phone)
-    under = store.intents.still_open(mode, reference=reference)
+    order = store.intents.order(mode, reference)
+    under = [intent for intent in order.intents if intent.state not in OVER]
     creations = {intent.id: intent for intent in (*on_phone, *under) if intent.id != but}
-    others = tuple(row for row in same_reference if row.id != but)
+    others = tuple(row for row in order.collections if row.id != but)
     return Neighbours(
         also=tuple(row for row in same_phone if row.id != but),
         same_reference=others,
         creations=tuple(sorted(creations.values(), key=lambda row: row.key, reverse=True)),
-        claimed=next((row for row in others if _is_claimed(store, row)), None),
+        order=judge(order),
+        claimed=next((row for row in others if row.id in order.claimed), None),
     )
-
-
-def _is_claimed(store: Store, row: CollectionRow) -> bool:
-    return not row.is_paid and bool(store.receipts.of(row.id, row.mode))

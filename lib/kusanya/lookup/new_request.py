@@ -20,6 +20,7 @@ from kusanya.lookup.timeline import Timeline
 from kusanya.privacy import redact
 from kusanya.say import Said
 from kusanya.store.records import CollectionRow, IntentRow, IntentState
+from kusanya.store.records.order import OrderStatus
 from kusanya.text import safe
 from kusanya.wording import OTHER, UNKNOWN_OUTCOME, Advice, advise, is_late, money
 
@@ -52,10 +53,14 @@ class Reason(StrEnum):
     NETWORK_DUPLICATE = "network_duplicate"
     UNSEEN = "unseen"
     """A person named a collection that the store does not know."""
+    ORDER_UNCLEAR = "order_unclear"
+    """Another attempt of the order is a person's: facts contradict, or nobody has seen it."""
     NOTHING_OPEN = "nothing_open"
 
 
-_MAY_HAVE_PAID: Final = frozenset({Reason.EARLIER_REQUEST, Reason.CLAIMED_UNDER_REFERENCE})
+_MAY_HAVE_PAID: Final = frozenset(
+    {Reason.EARLIER_REQUEST, Reason.CLAIMED_UNDER_REFERENCE, Reason.ORDER_UNCLEAR}
+)
 """Another request for the same order may have taken the money."""
 
 
@@ -220,6 +225,12 @@ def _of_neighbours(
             Reason.PROMPT_ON_PHONE,
             "another prompt on this phone, or for this order, may still be open",
             "Wait until the other prompt is over; send no second one before.",
+        )
+    if around.order.status is OrderStatus.NEEDS_PERSON:
+        yield _no(
+            Reason.ORDER_UNCLEAR,
+            "another attempt of this order may have been paid",
+            "Escalate: look at every payment under this reference; send no prompt.",
         )
     paid = next((row for row in around.same_reference if row.is_paid), None)
     if paid is not None:

@@ -27,9 +27,13 @@ from kusanya.client import Client
 from kusanya.client.observations import poll_observation
 from kusanya.errors import AmountChanged, KusanyaError
 from kusanya.intents import create_safely, resolve_waiting
+from kusanya.lookup.creation_timeline import load_creation_timeline
+from kusanya.lookup.new_request import new_request
+from kusanya.lookup.timeline import load_timeline
 from kusanya.orders import Limits, OrderStatus
 from kusanya.orders.paying import Wish, paying
 from kusanya.store import Store
+from kusanya.store.records.order import judge
 from kusanya.wire import Mode, decode_collection
 
 REFERENCES = st.sampled_from(["a", "b"])
@@ -146,6 +150,18 @@ class OrderMachine(RuleBasedStateMachine):
             with pytest.raises(AmountChanged):
                 orders.pay(self.store, self._client(), reference, amount=7, phone="0754000001")
             assert len(self.service.arrived) == sent
+
+    @rule(reference=REFERENCES)
+    def is_looked_up(self, reference: str) -> None:
+        """Who looks a payment up is offered a new request only where `pay` would make one."""
+        now = self.clock.now()
+        order = self.store.intents.order(Mode.TEST, reference)
+        rows = [load_timeline(self.store, one.id, Mode.TEST, now=now) for one in order.collections]
+        made = [load_creation_timeline(self.store, one.id, now=now) for one in order.intents]
+        for timeline in (*rows, *made):
+            assert timeline is not None
+            if new_request(timeline).safe:
+                assert judge(order).may_be_asked
 
     def teardown(self) -> None:
         """Close the store and remove it."""

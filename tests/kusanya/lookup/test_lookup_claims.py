@@ -11,6 +11,7 @@ from tests.kit.payments import by_event, polled
 from kusanya.clock import ManualClock
 from kusanya.lookup import Reason, Timeline, advice, claims, load_timeline, new_request
 from kusanya.store import Store
+from kusanya.store.records import IntentRow
 from kusanya.wire import Mode
 
 NOW = datetime(2026, 6, 21, 12, 0, tzinfo=UTC)
@@ -87,6 +88,39 @@ def test_no_new_request_is_safe_while_another_of_the_order_has_a_receipt(store: 
     assert "has a receipt, col_first" in new_request(second).sentence
     assert "not pay again" in advice(second).english.sentence
     assert claims(second) == ()
+
+
+def test_no_new_request_is_safe_while_facts_about_another_of_the_order_contradict(
+    store: Store,
+) -> None:
+    store.record(by_event("first", PAID, reference="INV-1", **FAILED))
+    store.record(by_event("second", PAID + timedelta(hours=1), reference="INV-1", **FAILED))
+    assert new_request(read(store, "col_second")).safe
+    store.record(polled("first", PAID, reference="INV-1"))
+    second = read(store, "col_second")
+    assert new_request(second).reason is Reason.ORDER_UNCLEAR
+    assert not advice(second).may_prompt
+    assert "not pay again" in advice(second).english.sentence
+    assert "usilipe tena" in advice(second).swahili.sentence
+    assert new_request(read(store, "col_first")).reason is Reason.CONTRADICTION
+
+
+def test_no_new_request_is_safe_while_another_of_the_order_was_seen_by_nobody(
+    store: Store,
+) -> None:
+    intent = begun(store, "INV-1")
+    store.intents.resolve(intent.id, collection_id="col_lost", sentence="said by asha")
+    store.record(by_event("second", PAID, reference="INV-1", **FAILED))
+    assert new_request(read(store, "col_second")).reason is Reason.ORDER_UNCLEAR
+
+
+def begun(store: Store, reference: str) -> IntentRow:
+    """Return a creation of an order that was sent."""
+    start = store.intents.begin(
+        idempotency_key="key-1", body=b"{}", mode=Mode.LIVE, profile="shop", reference=reference,
+        amount=1_000, phone="255754000009", at=PAID, by="shop", until=NOW,
+    )  # fmt: skip
+    return start.result().intent
 
 
 def test_what_the_service_calls_paid_stays_paid_beside_a_claimed_one(store: Store) -> None:

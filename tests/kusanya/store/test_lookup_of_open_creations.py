@@ -30,6 +30,7 @@ from kusanya.lookup import (
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.records import IntentRow, IntentState, Note
+from kusanya.store.records.order import OrderJudgement, OrderReason, OrderStatus
 from kusanya.wire import Mode
 
 PHONE = "255754000009"
@@ -246,11 +247,16 @@ def test_what_is_said_never_contradicts_the_verdict(
     order = created("INV-000007", amount=1, phone="255754999999")
     failed = story_of(store, clock, 7)
     prompt, paid = story_of(store, clock, 8).row, story_of(store, clock, 9).row
+    unpaid, unclear = (
+        OrderJudgement(status=status, reason=OrderReason.NO_MONEY)
+        for status in (OrderStatus.UNPAID, OrderStatus.NEEDS_PERSON)
+    )
     neighbours = (
-        Neighbours(also=(), same_reference=(), creations=()),
-        Neighbours(also=(), same_reference=(), creations=(order,)),
-        Neighbours(also=(prompt,), same_reference=(), creations=()),
-        Neighbours(also=(), same_reference=(paid,), creations=()),
+        Neighbours(also=(), same_reference=(), creations=(), order=unpaid),
+        Neighbours(also=(), same_reference=(), creations=(order,), order=unpaid),
+        Neighbours(also=(prompt,), same_reference=(), creations=(), order=unpaid),
+        Neighbours(also=(), same_reference=(paid,), creations=(), order=unpaid),
+        Neighbours(also=(), same_reference=(), creations=(), order=unclear),
     )
     for (status, code), around, minutes in product(STATES, neighbours, (0, 10)):
         final = failed.row.final_seen_at if status in FINAL else None
