@@ -100,10 +100,10 @@ def _encode(value: Any) -> Any:
 
 def say_poll_result(made: "PollResult") -> None:
     """Say what a round learned; a round that learned nothing is silent."""
-    if made.became_final or made.resolved:
+    if made.became_final or made.resolved or made.resumed:
         say(
             f"{made.became_final} became final, {made.missing_events} of them without an event; "
-            f"{made.resolved} intents resolved"
+            f"{made.resolved} intents resolved, {made.resumed} resumed"
         )
     if made.unknown:
         complain(f"the service does not know {made.unknown} collections that the store holds")

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kusanya.profiles import Profile
     from kusanya.store import Store
     from kusanya.watch.catch_up import CatchUpResult, Progress
+    from kusanya.watch.poller import PollSettings
 
 _NAMED = 20
 """Unanswered questions, and missed ones, that are named; --json lists more."""
@@ -97,6 +98,10 @@ def watch(
             "--exec", help="Run this program for alarms, with JSON on its standard input."
         ),
     ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Send creations without an answer again, with their keys."),
+    ] = False,
     metrics_port: Annotated[
         int | None,
         typer.Option(min=0, max=65535, help="Answer /livez, /readyz and /metrics on this port."),
@@ -112,6 +117,8 @@ def watch(
 ) -> None:
     """Keep asking about collections past their time, a few at once, until Ctrl-C.
 
+    With --resume it also sends creations without an answer again, each with its own key and bytes,
+    inside their window: one that dies in mid-call is gone on with. What never left stays.
     With --notify or --exec, people are told of alarms: once for each cause, whichever of several
     watchers runs, and again when it has recovered. KUSANYA_NOTIFY holds addresses too, separated by
     blanks, or the file that KUSANYA_NOTIFY_FILE names: an address is a secret, and options are seen
@@ -123,7 +130,7 @@ def watch(
     from kusanya.alarms.notices.targets import targets
     from kusanya.errors import ConfigurationError, KusanyaError
     from kusanya.profiles import find_secret, interface_language
-    from kusanya.watch.poller import new_name
+    from kusanya.watch.poller import PollSettings, new_name
     from kusanya_console.cli.create import client_of
     from kusanya_console.sandbox.service_clock import parse_clock
 
@@ -157,7 +164,9 @@ def watch(
         try:
             while not asked_to_stop.is_set():
                 hung_up.clear()
-                _poll(opened, chosen, asked_to_stop, hung_up, clock=time, as_json=as_json)
+                settings = PollSettings(resumes=chosen.name if resume else None)
+                stop = lambda: asked_to_stop.is_set() or hung_up.is_set()  # noqa: E731
+                _poll(opened, chosen, settings, stop, clock=time, as_json=as_json)
                 if hung_up.is_set():
                     chosen = _read_again(chosen, lambda: profile_of(profile, store), clock=time)
         except KusanyaError as error:
@@ -178,13 +187,13 @@ def _catch_signals(stop: "Event", hung_up: "Event | None") -> None:
 def _poll(
     store: "Store",
     profile: "Profile",
-    stop: "Event",
-    hung_up: "Event",
+    settings: "PollSettings",
+    stop: "Callable[[], bool]",
     *,
     clock: "Clock",
     as_json: bool,
 ) -> None:
-    """Ask about open collections until one of the two signals comes."""
+    """Ask about open collections until `stop()`."""
     from kusanya.watch import poll_open
     from kusanya_console.cli.create import client_of
 
@@ -193,7 +202,8 @@ def _poll(
             poll_open(
                 store,
                 client.core,
-                stop=lambda: stop.is_set() or hung_up.is_set(),
+                stop=stop,
+                settings=settings,
                 on_result=say_json if as_json else say_poll_result,
             )
         )

@@ -8,7 +8,7 @@ from kusanya_console.deploy import Kind
 LOGINS: Final[Mapping[str, str]] = {
     "owner": "",
     "receive": "kusanya_ask",
-    "watch": "kusanya_ask",
+    "watch": "kusanya_act",
     "reconcile": "kusanya_decide",
     "console": "kusanya_act, kusanya_vouch",
     "scratch": "",

@@ -32,6 +32,7 @@ from kusanya.intents import resolve_waiting
 from kusanya.intents.polling import poll_collection
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow
+from kusanya.watch.resuming import resume_due
 from kusanya.watch.schedule import FIRST_POLL, next_poll, polls_due
 from kusanya.wire import Mode
 
@@ -57,6 +58,8 @@ class PollSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The most requests of one round."""
     apart_s: float = 0.1
     """The pause between two requests of a round."""
+    resumes: str | None = None
+    """The profile whose creations without an answer are sent again; None sends none."""
 
 
 class PollResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +73,8 @@ class PollResult(msgspec.Struct, frozen=True, kw_only=True):
     """Collections that the service does not know; shown, never removed."""
     resolved: int = msgspec.field(default=0, name="settled")
     """Intents resolved by what is known of their collections; JSON keeps the name `settled`."""
+    resumed: int = 0
+    """Creations that were sent again and have their answer now."""
     trouble: str | None = None
     """Why the round ended early; the next one tries again."""
 
@@ -181,6 +186,7 @@ def mode_of(core: Core) -> Mode:
 def poll_once(store: Store, core: Core, *, by: str, settings: PollSettings) -> Effects[PollResult]:
     """Make one round as the poller `by`: ask about what is due, keep what is new, resolve intents.
 
+    With `settings.resumes` creations without an answer are sent again too, see `resume_due`.
     Durable on return. What is asked about here is asked about by nobody else until its next poll is
     due, or, if this process dies, for two minutes. Raises AuthenticationError and PermissionDenied
     for a key that is refused; other troubles of the service end the round.
@@ -202,7 +208,10 @@ def poll_once(store: Store, core: Core, *, by: str, settings: PollSettings) -> E
     if run.refused is not None:
         raise run.refused
     resolved = yield from call(lambda: resolve_waiting(store, now=clock.now(), mode=mode))
-    return msgspec.structs.replace(run.result, resolved=resolved)
+    resumed = 0
+    if settings.resumes is not None and run.result.trouble is None:
+        resumed = yield from resume_due(store, core, settings.resumes, budget=settings.budget)
+    return msgspec.structs.replace(run.result, resolved=resolved, resumed=resumed)
 
 
 class _PollRun:

@@ -1,0 +1,66 @@
+"""Creations without an answer, sent again by the watcher: each with its own key and its own bytes.
+
+Only what left is sent again, and only inside its window: the service answers what became of it, and
+asks no customer twice. What never left asked nobody; whether it still should is a person's.
+"""
+
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+
+from kusanya.client.core import Core
+from kusanya.client.effects import Effects, call
+from kusanya.errors import (
+    Conflict,
+    IntentError,
+    NoAnswer,
+    NotSent,
+    RateLimited,
+    ServiceUnavailable,
+)
+from kusanya.intents import replay_left
+from kusanya.intents.creating import mode_of, proceed
+from kusanya.store import Store
+from kusanya.store.records import AttemptRow, IntentRow, IntentState
+
+_LEFT: Final = (IntentState.SENT, IntentState.UNKNOWN)
+_LOOKED_AT: Final = 100
+_FIRST_PAUSE: Final = timedelta(minutes=1)
+_LONGEST_PAUSE: Final = timedelta(minutes=15)
+_NOT_NOW: Final = (NoAnswer, NotSent, Conflict, RateLimited, ServiceUnavailable)
+
+
+def resume_due(store: Store, core: Core, profile: str, *, budget: int) -> Effects[int]:
+    """Send again what is due of a profile's creations, `budget` at most; return how many ended.
+
+    Durable on return. A service that does not answer ends the round. Raises AuthenticationError and
+    PermissionDenied for a key that is refused, StoreError.
+    """
+    look = partial(
+        store.intents.page, mode_of(core), states=_LEFT, profile=profile, limit=_LOOKED_AT
+    )
+    page = yield from call(look)
+    ended = asked = 0
+    for row in reversed(page.rows):
+        attempts = yield from call(partial(store.intents.attempts, row.id))
+        if asked >= budget or not _is_due(row, attempts, now=core.clock.now()):
+            continue
+        asked += 1
+        try:
+            yield from proceed(store, core, row, profile=profile)
+        except _NOT_NOW:
+            return ended
+        except IntentError:
+            continue  # somebody else sends it, or it came to its end: the store says so
+        ended += 1
+    return ended
+
+
+def _is_due(row: IntentRow, attempts: tuple[AttemptRow, ...], *, now: datetime) -> bool:
+    """Return whether nobody sends a creation and its last sending is long enough ago."""
+    if not attempts or replay_left(row, now=now) <= timedelta():
+        return False
+    if row.claimed_until is not None and row.claimed_until > now:
+        return False
+    doubled = 1 << min(len(attempts) - 1, 10)
+    return now - attempts[-1].sent_at >= min(_FIRST_PAUSE * doubled, _LONGEST_PAUSE)
