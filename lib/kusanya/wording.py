@@ -47,6 +47,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
 _NAMED: Final = frozenset(Status)
 CREATED_LATE: Final = "created_late"
 UNKNOWN_OUTCOME: Final = "unknown_outcome"
+WHICH_PAYMENT: Final = "which_payment"
 OTHER: Final = "other"
 
 LATE_AFTER: Final = timedelta(minutes=3)
@@ -70,6 +71,14 @@ _WORDS: Final[dict[str, Words]] = {
         swahili="Tunahakiki kama ombi lako limefika. Tafadhali usilipe tena.",
         support_step=(
             "Resume the intent with its own key, or have somebody decide. Never create another."
+        ),
+    ),
+    WHICH_PAYMENT: Words(
+        english="Please tell me your order number and the phone number that paid.",
+        swahili="Tafadhali niambie namba ya oda yako na namba ya simu iliyolipa.",
+        support_step=(
+            "Compare reference, phone and time; choose the payment that fits before you say "
+            "anything about it."
         ),
     ),
     CONTRADICTION: Words(
@@ -131,7 +140,7 @@ def _topic(status: str, failure_code: str | None, *, late: bool) -> str:
     return status if status in _STATUSES else CREATED_LATE
 
 
-_STATUSES: Final = frozenset({*Status, CONTRADICTION, UNKNOWN_OUTCOME})
+_STATUSES: Final = frozenset({*Status, CONTRADICTION, UNKNOWN_OUTCOME, WHICH_PAYMENT})
 
 
 def is_late(created_at: datetime, *, now: datetime) -> bool:

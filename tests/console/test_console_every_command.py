@@ -66,6 +66,7 @@ PROVEN: Final = {
     "health.open": "test_enter_on_a_line_of_health_opens_the_rows_behind_it",
     "health.narrower": "test_the_window_grows_from_an_hour_to_a_week_and_says_where_it_ends",
     "health.wider": "test_the_window_grows_from_an_hour_to_a_week_and_says_where_it_ends",
+    "lookup.choose": "test_nothing_is_said_to_the_customer_before_one_of_several_fits_is_chosen",
     "lookup.box": "test_the_box_is_reached_again_from_the_story",
     "copy.sentence": "test_the_customers_sentence_is_copied_on_every_screen_with_a_payment",
     "copy.card": "test_the_card_is_copied_and_kept_in_a_file_of_its_owner",

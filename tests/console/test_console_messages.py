@@ -98,6 +98,31 @@ async def test_a_receipt_is_kept_with_an_unpaid_payment_only_once_a_person_has_r
     assert len(seed.store.receipts.of(row.id, Mode.LIVE)) == 1
 
 
+async def test_nothing_is_said_to_the_customer_before_one_of_several_fits_is_chosen(
+    opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock
+) -> None:
+    at = clock.now() - timedelta(minutes=9)
+    same: dict[str, Any] = {"at": at, "channel": "MPESA_TZ", "amount": 5_000}
+    for number in (3, 11):
+        seed.life(number, completed_at=at + timedelta(seconds=17), **same)
+    async with opened("3") as (app, pilot):
+        app.screen.post_message(events.Paste(customers_message(seed.store)))
+        await at_rest(pilot)
+        assert "2 payments fit" in flat(app)
+        assert "Please tell me your order number" in flat(app)
+        assert "We have received" not in flat(app)
+        for key in ("s", "y"):
+            await pilot.press(key)
+            await at_rest(pilot)
+            assert "enter chooses this one" in flat(app)
+            await pilot.press("j", "k")
+        await pilot.press("enter")
+        await at_rest(pilot)
+        await pilot.press("s")
+        await at_rest(pilot)
+        assert "clipboard, say: We have received your payment of TZS 5,000" in flat(app)
+
+
 async def test_what_a_pasted_message_claims_is_said_wherever_the_payment_is_opened(
     opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock
 ) -> None:

@@ -25,13 +25,21 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 def gather(
-    store: Store, collection_id: str, mode: Mode, look: Look, *, is_claimed: bool = False
+    store: Store,
+    collection_id: str,
+    mode: Mode,
+    look: Look,
+    *,
+    is_claimed: bool = False,
+    is_unsure: bool = False,
 ) -> Evidence | None:
     """Return what is known of a collection of one mode, or None; raises StoreError.
 
     `is_claimed` says that a customer's confirmation led here, see `load_timeline`.
     """
-    timeline = load_timeline(store, collection_id, mode, now=look.now, is_claimed=is_claimed)
+    timeline = load_timeline(
+        store, collection_id, mode, now=look.now, is_claimed=is_claimed, is_unsure=is_unsure
+    )
     if timeline is None:
         return None
     facts = store.collections.observations(collection_id, mode)

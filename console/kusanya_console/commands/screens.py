@@ -69,6 +69,10 @@ SCREENS: Final = (
         parts=frozenset({Part.TABLE, Part.PAYMENT}),
         commands=(
             Command(
+                id="lookup.choose", keys=("enter",), shown="enter", label="choose", action="choose",
+                sentence="Take the payment under the cursor for the one that the message is of.",
+            ),
+            Command(
                 id="lookup.box", keys=("slash",), shown="/", label="box", action="box", bar=1,
                 types=True, sentence="Go to the box and type.",
             ),

@@ -87,10 +87,12 @@ def look_up(
     is_claimed: Callable[[str], bool],
     payees: Sequence[str] = (),
     shown_id: str | None = None,
+    chosen_id: str = "",
 ) -> LookupAnswer:
     """Return the matches of a text, with all that is known of one: `shown_id`, or the best.
 
-    `is_claimed` says of a collection's id whether a message that was pasted before may be of it.
+    `is_claimed` says of a collection's id whether a message that was pasted before may be of it;
+    `chosen_id` is the one that a person took it for.
     """
     found = find(store, text, mode=mode, now=look.now, day=day_start, payees=payees)
     rows = matched(found)
@@ -98,7 +100,9 @@ def look_up(
         return LookupAnswer(found, None)
     row = next((row for row in rows if row.id == shown_id), rows[0])
     claimed = found.is_claim or is_claimed(row.id)
-    return LookupAnswer(found, load_details(store, row, look, is_claimed=claimed))
+    unsure = found.is_unsure and row.id != chosen_id
+    details = load_details(store, row, look, is_claimed=claimed, is_unsure=unsure)
+    return LookupAnswer(found, details)
 
 
 def matched(found: LookupResult) -> tuple[LookupRecord, ...]:
@@ -128,12 +132,17 @@ def needles_of(found: LookupResult) -> Needles:
 
 
 def load_details(
-    store: Store, row: LookupRecord, look: Look, *, is_claimed: bool = False
+    store: Store,
+    row: LookupRecord,
+    look: Look,
+    *,
+    is_claimed: bool = False,
+    is_unsure: bool = False,
 ) -> Details | None:
     """Return all that is known of a match; raises StoreError."""
     if isinstance(row, IntentRow):
         return load_creation_timeline(store, row.id, now=look.now)
-    return gather(store, row.id, row.mode, look, is_claimed=is_claimed)
+    return gather(store, row.id, row.mode, look, is_claimed=is_claimed, is_unsure=is_unsure)
 
 
 def record_of(details: Details) -> LookupRecord:

@@ -73,6 +73,8 @@ class LookupScreen(TableScreen[LookupRecord]):
         self.table.follow = False
         self._found = LookupResult(text="")
         self._details: Details | None = None
+        self._chosen = ""
+        """Which payment a person said the message is of, where it does not tell for sure."""
         self._is_stale = False
         self._is_unread = False
         """True while a fault of the program keeps the text in the box from being looked up."""
@@ -146,7 +148,7 @@ class LookupScreen(TableScreen[LookupRecord]):
         shown_id = None if details is None or not self._answers(text) else record_of(details).id
         ask = partial(
             look_up, context.store, text, mode=context.mode, look=look, payees=context.payees,
-            is_claimed=context.is_claimed, shown_id=shown_id,
+            is_claimed=context.is_claimed, shown_id=shown_id, chosen_id=self._chosen,
         )  # fmt: skip
         self.fetch("answer", ask)
 
@@ -172,6 +174,7 @@ class LookupScreen(TableScreen[LookupRecord]):
             if self.table.cursor not in held:
                 self.table.cursor = None
         else:
+            self._chosen = ""
             # Emptied first: another text's place in the list is none in this one.
             self.table.cursor = None
             self.table.show(ListExcerpt())
@@ -198,8 +201,38 @@ class LookupScreen(TableScreen[LookupRecord]):
 
     def _fetch(self, row: LookupRecord) -> None:
         store, look = self.context.store, self.context.look
-        is_claimed = self.context.is_claimed(row.id)
-        self.fetch("story", lambda: load_details(store, row, look, is_claimed=is_claimed))
+        is_claimed, is_unsure = self.context.is_claimed(row.id), self._is_unsure(row.id)
+        read = partial(load_details, store, row, look, is_claimed=is_claimed, is_unsure=is_unsure)
+        self.fetch("story", read)
+
+    def _is_unsure(self, row_id: str) -> bool:
+        return self._found.is_unsure and row_id != self._chosen
+
+    def action_choose(self) -> None:
+        """Take the payment under the cursor for the one that the message is of."""
+        details = self._details
+        if details is None or not self._is_unsure(record_of(details).id):
+            self.say("nothing to choose: no message says what may be of several payments")
+            return
+        self._chosen = record_of(details).id
+        self._fetch(record_of(details))
+
+    def action_copy_sentence(self) -> None:
+        """Copy what to say to the customer; nothing while the message may be of another payment."""
+        if not self._refuses_to_copy():
+            super().action_copy_sentence()
+
+    def action_copy_card(self) -> None:
+        """Copy the card, with what to say; nothing while the message may be of another payment."""
+        if not self._refuses_to_copy():
+            super().action_copy_card()
+
+    def _refuses_to_copy(self) -> bool:
+        details = self._details
+        is_unsure = details is not None and self._is_unsure(record_of(details).id)
+        if is_unsure:
+            self.say("the message may be of another payment, or forged: enter chooses this one")
+        return is_unsure
 
     def advance(self, snapshot: Snapshot) -> None:
         """Answer the text again when a payment that is shown has news.

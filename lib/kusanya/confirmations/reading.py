@@ -42,8 +42,8 @@ _OTHERWISE: Final = "another message with its receipt says something else"
 FAILED: Final = "The message says that nothing was paid: the money is with the customer."
 FOREIGN: Final = "The message is about another country's money, not Tanzanian shillings."
 UNKNOWN_FORM: Final = (
-    "It is written like a confirmation, but no operator or bank that we know writes in this "
-    "form: it may be forged. Look the payment up by its amount and time."
+    "It is written like a confirmation, in a form that we do not know: it may be a new one, or "
+    "altered. Look the payment up by its amount and time."
 )
 UNREAD: Final = (
     "It has the words of a confirmation, but could not be read: it may be scanned or typed "

@@ -22,7 +22,15 @@ from kusanya.say import Said
 from kusanya.store.records import CollectionRow, IntentRow, IntentState
 from kusanya.store.records.order import OrderStatus
 from kusanya.text import safe
-from kusanya.wording import OTHER, UNKNOWN_OUTCOME, Advice, advise, is_late, money
+from kusanya.wording import (
+    OTHER,
+    UNKNOWN_OUTCOME,
+    WHICH_PAYMENT,
+    Advice,
+    advise,
+    is_late,
+    money,
+)
 
 _IN_PROGRESS: Final = "payment_in_progress"
 _DUPLICATE: Final = "duplicate"
@@ -251,6 +259,8 @@ def advice(timeline: Timeline) -> Advice:
 
     Nothing in it offers a new request where `new_request` says that none is safe.
     """
+    if timeline.is_unsure:
+        return advise(WHICH_PAYMENT)
     verdict = new_request(timeline)
     return _agreeing(_about(timeline, verdict), verdict)
 

@@ -45,6 +45,8 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     """Receipts that are kept with it, oldest first."""
     shared_receipts: tuple[SharedReceipt, ...] = ()
     is_claimed: bool = False
+    is_unsure: bool = False
+    """Whether a message led here that may be of another payment, or forged."""
     """True where an operator's receipt or confirmation may be of this payment."""
 
     @property
@@ -59,12 +61,19 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_timeline(
-    store: Store, collection_id: str, mode: Mode, *, now: datetime, is_claimed: bool = False
+    store: Store,
+    collection_id: str,
+    mode: Mode,
+    *,
+    now: datetime,
+    is_claimed: bool = False,
+    is_unsure: bool = False,
 ) -> Timeline | None:
     """Return the timeline of one collection of one mode, or None when that mode does not know it.
 
     `is_claimed` says that a customer's confirmation led here; a receipt that is kept with it says
-    the same. No new request is safe then, unless the service calls it paid.
+    the same. No new request is safe then, unless the service calls it paid. `is_unsure` says that
+    the confirmation may be of another payment: nothing is said to the customer about this one.
     Raises StoreError when the store cannot be read.
     """
     row = store.collections.get(collection_id, mode)
@@ -93,6 +102,7 @@ def load_timeline(
         receipts=receipts,
         shared_receipts=_shared_receipts(store, row, receipts),
         is_claimed=is_claimed or bool(receipts),
+        is_unsure=is_unsure,
     )
 
 

@@ -69,7 +69,7 @@ def test_find_says_of_no_failed_payment_that_a_message_fits_that_a_new_request_i
     assert (code, out.count("(by the customer's message)")) == (0, 2)
     assert "a new request is safe" not in out
     assert "Shall we send a new request?" not in out
-    assert out.count("Next Ask the service about this one before anything else") == 2
+    assert out.count("EN   Please tell me your order number and the phone number that paid.") == 2
     assert out.count("no new request: the customer holds a confirmation that may be of") == 2
     said = json.loads(kusanya("find", _message(seed), "--json")[1])["data"]
     assert [one["new_request"]["reason"] for one in said] == ["claimed", "claimed"]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from shutil import copy
+from typing import Any
 
 import pytest
 from tests.kit.intents import prepare_intent
@@ -93,6 +94,61 @@ def test_a_receipt_that_is_recorded_decides_whatever_else_fits(store: Store) -> 
     )
     (said,) = asked(store, mpesa().text, "DUKA").messages
     assert said.sentence == f"Receipt {mpesa().receipt} is known: this payment."
+
+
+def unsure(store: Store, text: str) -> list[str]:
+    """Return what is said to the customer about each payment that an unsure message leads to."""
+    found = asked(store, text)
+    assert found.matches
+    assert found.is_unsure
+    said = []
+    for match in found.matches:
+        timeline = load_timeline(
+            store, match.row.id, Mode.LIVE, now=NOW, is_claimed=True, is_unsure=found.is_unsure
+        )
+        assert timeline is not None
+        said.append(advice(timeline).english.sentence)
+    return said
+
+
+def test_of_several_that_fit_nothing_is_said_to_have_been_received(store: Store) -> None:
+    for number in range(9):
+        failed = {"status": "failed", "failure_code": "insufficient_funds"}
+        store.record(by_event(f"{number}", PAID, amount=5_000, **(failed if number == 6 else {})))
+    sentences = unsure(store, mpesa().text)
+    assert len(sentences) == 9
+    assert set(sentences) == {"Please tell me your order number and the phone number that paid."}
+
+
+@pytest.mark.parametrize(
+    ("known", "asked_for"),
+    [
+        pytest.param({"receipt": "DFK9999999"}, {}, id="another receipt is known on it"),
+        pytest.param({"amount": 900, "receipt": ""}, {}, id="its receipt is on another amount"),
+        pytest.param({}, {"at": PAID + timedelta(hours=9)}, id="its time lies in the future"),
+    ],
+)
+def test_of_a_message_that_may_be_forged_nothing_is_said_to_have_been_received(
+    store: Store, known: dict[str, Any], asked_for: dict[str, Any]
+) -> None:
+    sms = mpesa(**asked_for)
+    store.record(by_event("mine", PAID, amount=known.get("amount", 5_000), reference="ORD-1001"))
+    if "receipt" in known:
+        receipt = known["receipt"] or sms.receipt
+        store.receipts.record("col_mine", Mode.LIVE, receipt, source="M-Pesa", actor="desk")
+    found = asked(store, sms.text)
+    assert all(message.row is None or message.is_doubtful for message in found.messages)
+    if found.matches:
+        assert not any("received your payment" in said for said in unsure(store, sms.text))
+
+
+def test_of_the_one_payment_that_fits_the_customer_is_told(store: Store) -> None:
+    store.record(by_event("mine", PAID, amount=5_000))
+    found = asked(store, mpesa().text)
+    assert not found.is_unsure
+    timeline = load_timeline(store, "col_mine", Mode.LIVE, now=NOW, is_unsure=found.is_unsure)
+    assert timeline is not None
+    assert "We have received your payment of TZS 5,000" in advice(timeline).english.sentence
 
 
 def test_a_receipt_of_another_amount_may_be_forged(store: Store) -> None:

@@ -30,7 +30,12 @@ def found_json(store: Store, found: LookupResult, now: datetime) -> dict[str, An
     matches = []
     for match in found.matches:
         known = load_timeline(
-            store, match.row.id, match.row.mode, now=now, is_claimed=found.is_claim
+            store,
+            match.row.id,
+            match.row.mode,
+            now=now,
+            is_claimed=found.is_claim,
+            is_unsure=found.is_unsure,
         )
         said = {} if known is None else _said(advice(known), new_request(known))
         matches.append(_record(match.row) | {"found_by": match.kind.value} | said)

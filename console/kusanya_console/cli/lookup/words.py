@@ -65,7 +65,14 @@ def found_lines(
             yield from _contradiction_lines(store, row, now)
         if place < _STORIES:
             claimed = found.is_claim or is_claimed(row.id)
-            timeline = load_timeline(store, row.id, row.mode, now=now, is_claimed=claimed)
+            timeline = load_timeline(
+                store,
+                row.id,
+                row.mode,
+                now=now,
+                is_claimed=claimed,
+                is_unsure=found.is_unsure,
+            )
             yield from _match_lines(timeline, is_message=found.is_message)
     if found.count > _STORIES:
         yield translate("kusanya show ID says what to tell the customer about the others")

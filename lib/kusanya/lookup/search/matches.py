@@ -81,6 +81,16 @@ class LookupResult(msgspec.Struct, frozen=True, kw_only=True):
         return any(message.rows or message.creations for message in self.messages)
 
     @property
+    def is_unsure(self) -> bool:
+        """Return whether a message led here and does not tell for sure which payment is its own.
+
+        Nothing is said to the customer about any of them before a person has chosen one.
+        """
+        return self.is_claim and any(
+            message.row is None or message.is_doubtful for message in self.messages
+        )
+
+    @property
     def count(self) -> int:
         """Count everything that was found in this mode."""
         return len(self.creations) + len(self.matches)
