@@ -111,7 +111,7 @@ async def test_nothing_is_said_to_the_customer_before_one_of_several_fits_is_cho
         assert "2 payments fit" in flat(app)
         assert "Please tell me your order number" in flat(app)
         assert "We have received" not in flat(app)
-        for key in ("s", "y"):
+        for key in ("s", "Y"):
             await pilot.press(key)
             await at_rest(pilot)
             assert "enter chooses this one" in flat(app)
