@@ -15,9 +15,13 @@ _FOREIGN: Final = re.compile(
     r"\b(?:Ksh|KES|UGX|USh|RWF|MZN|ZMW|GHS|NGN|INR|Rs)[ .:]{0,2}[0-9]|[0-9]MT\b", re.IGNORECASE
 )
 _FAILURE: Final = re.compile(
-    r"\b(?:failed|unsuccessful|declined|cancelled|insufficient|not enough|has been reversed"
+    r"\b(?:failed|unsuccessful|declined|cancelled|insufficient|not enough"
     r"|imeshindikana|imeshindwa|haikufanikiwa|haujafanikiwa|hayajafanikiwa|haitoshi|halitoshi"
-    r"|umeshindwa|imeghairiwa|imerudishwa)\b",
+    r"|umeshindwa|imeghairiwa)\b",
+    re.IGNORECASE,
+)
+_REVERSAL: Final = re.compile(
+    r"\b(?:revers(?:al|ed)|refunded|umerudishwa|imerudishwa|imerejeshwa|yamerejeshwa|urejeshaji)\b",
     re.IGNORECASE,
 )
 _WORDS: Final = re.compile(
@@ -40,6 +44,10 @@ _STEPS: Final = timedelta(minutes=10)
 """Two messages of one payment may lie so far apart."""
 _OTHERWISE: Final = "another message with its receipt says something else"
 FAILED: Final = "The message says that nothing was paid: the money is with the customer."
+REVERSED: Final = (
+    "The message says that a payment was taken back: the money is with the customer again. Ask the "
+    "service about that payment before anything else."
+)
 FOREIGN: Final = "The message is about another country's money, not Tanzanian shillings."
 UNKNOWN_FORM: Final = (
     "It is written like a confirmation, in a form that we do not know: it may be a new one, or "
@@ -65,6 +73,8 @@ def read(text: str) -> MessageReading:
     if _FOREIGN.search(line) and not _OURS.search(line):
         return MessageReading(reason=FOREIGN, is_message=True)
     is_money = _OURS.search(line) is not None and _WORDS.search(line) is not None
+    if is_money and _REVERSAL.search(line):
+        return MessageReading(reason=REVERSED, is_message=True)
     if is_money and _FAILURE.search(line):
         return MessageReading(reason=FAILED, is_message=True)
     if is_money:

@@ -288,6 +288,14 @@ def test_a_receipt_made_just_before_midnight_is_not_doubted() -> None:
     ("text", "reason"),
     [
         ("Muamala wako wa TZS 5,000 umeshindwa. Salio halitoshi.", "nothing was paid"),
+        (
+            "DFL6H7T3GA Confirmed. Reversal of transaction DFK1234567 has been successful. Tsh5,000.00 has been reversed to your M-Pesa account on 21/6/26 at 9:00 AM. Balance Tsh9,000",
+            "was taken back",
+        ),
+        (
+            "Muamala DFK1234567 umerudishwa. TZS 5,000 imerejeshwa kwenye akaunti yako 21/06/2026 09:00. Salio TZS 9",
+            "was taken back",
+        ),
         ("Payment of TZS 5,000 to DUKA failed. Your balance is TZS 12.", "nothing was paid"),
         ("TJK6H7T3GA Confirmed. Ksh70.00 paid to DUKA on 20/10/25 at 4:21 PM.", "another country"),
         (
