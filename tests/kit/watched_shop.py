@@ -127,7 +127,7 @@ class WatchedShop:
             Arrival(
                 arrived_at=now, endpoint="shop", observed_in=Mode.LIVE, body=b"{}", headers=(),
                 verdict=Verdict.VERIFIED if answer == 200 else Verdict.REJECTED,
-                reason=None if answer == 200 else "no_match", signed_at=now, secrets_tried=1,
+                reason=None if answer == 200 else "too_old", signed_at=now, secrets_tried=1,
                 event_id=fact.event_id, event_type=fact.event_type,
                 event_created_at=fact.event_created_at, event_mode="live",
                 collection_id=fact.collection.id, reference=fact.collection.reference,

@@ -150,7 +150,7 @@ def arrived(store: Store, at: datetime, *, answer: int, endpoint: str = "shop") 
         Arrival(
             arrived_at=at, endpoint=endpoint, observed_in=Mode.LIVE, body=b"{}", headers=(),
             verdict=Verdict.VERIFIED if good else Verdict.REJECTED,
-            reason=None if good else "no_match", event_id=f"evt_{fact.id}", answer=answer,
+            reason=None if good else "too_old", event_id=f"evt_{fact.id}", answer=answer,
             took_us=0,
             observation=Observation(
                 source=Source.EVENT, source_id=f"evt_{fact.id}", observed_at=at,
@@ -188,7 +188,7 @@ def test_an_endpoints_fuse_burns_from_the_first_failure_since_its_last_success(
     found = health(store, Mode.LIVE, now=NOON + HOUR)
     shop, till = found.endpoints
     assert [one.endpoint for one in found.failing] == ["shop"]
-    assert (shop.failures, shop.reason) == (2, "no_match")
+    assert (shop.failures, shop.reason) == (2, "too_old")
     assert shop.last_success_at == NOON + 10 * MINUTE
     assert shop.fuse.lit_at == NOON + 20 * MINUTE
     assert shop.disables_at == NOON + 20 * MINUTE + timedelta(days=3)

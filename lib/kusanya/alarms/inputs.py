@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from kusanya.alarms.history import FailureRate, HistoryReader, load_failure_rates
+from kusanya.alarms.noise import Noise, load_noise
 from kusanya.alarms.open_anomalies import OpenAnomaly, OpenAnomalyReader
 from kusanya.alarms.second_payments import SecondPaymentReader
 from kusanya.alarms.sender import SenderEndpoint
@@ -47,6 +48,7 @@ class AlarmInputs(msgspec.Struct, frozen=True, kw_only=True):
     missing_events: int = 0
     """Events of the last day that have been missing for an hour."""
     anomalies: tuple[OpenAnomaly, ...] = ()
+    noise: tuple[Noise, ...] = ()
     paid_again: tuple[CollectionRow, ...] = ()
     """Payments of orders that were paid before, the newest first."""
     consumers: tuple[ConsumerRow, ...] = ()
@@ -118,6 +120,7 @@ class AlarmReader:
                 mode, since=now - _MISSING_WITHIN, until=now - MISSING_AFTER
             ),
             anomalies=self._anomalies.read(now=now),
+            noise=load_noise(store, mode, now=now),
             paid_again=self._second_payments.read(now=now),
             consumers=tuple(one for one in store.outcomes.consumers() if one.mode is mode),
             failure_rates=load_failure_rates(store, mode, history, now=now),

@@ -20,7 +20,7 @@ PATIENCE: Final = timedelta(seconds=60)
 """How long a single one may wait for its event: the first retry comes after a minute."""
 _FINALS: Final = 100
 """So many of the newest final states are looked at."""
-_REJECTED: Final = DeliveryFilter(verdicts=(Verdict.REJECTED,))
+_REJECTED: Final = DeliveryFilter(verdicts=(Verdict.REJECTED,), trusted=True)
 _AUTHENTIC: Final = tuple(verdict for verdict in Verdict if verdict is not Verdict.REJECTED)
 
 
@@ -61,7 +61,8 @@ def detect_silence(
 def load_silence(store: Store, mode: Mode, *, now: datetime) -> Silence | None:
     """Return the silence of one mode, from its newest final states and arrivals, or None.
 
-    What is rejected ends no silence, for anybody can send it; that it comes is part of the answer.
+    What is rejected ends no silence, for anybody can send it; where the service may have sent it,
+    that it comes is part of the answer.
     Raises StoreError.
     """
     newest = store.deliveries.page(mode, where=DeliveryFilter(verdicts=_AUTHENTIC), limit=1).rows

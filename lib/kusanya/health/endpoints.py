@@ -16,6 +16,7 @@ import msgspec
 from kusanya.domain.limits import ACKNOWLEDGEMENT_TIME, DISABLE_AFTER
 from kusanya.store import Store
 from kusanya.store.records import DeliveryFilter, DeliveryRollupRow, DeliveryRow, Verdict
+from kusanya.webhooks.refusals import SERVICE_REASONS
 from kusanya.webhooks.schedule import Fuse
 from kusanya.wire import Mode
 
@@ -89,12 +90,12 @@ class _EndpointReader:
     ) -> None:
         self._deliveries = store.deliveries
         self._mode = mode
-        self._where = DeliveryFilter(endpoints=(name,))
+        self._where = DeliveryFilter(endpoints=(name,), trusted=True)
         self._name = name
         self._counted = counted
 
     def read(self, since: datetime) -> EndpointHealth | None:
-        """Return how it stands, or None where none of its arrivals is kept."""
+        """Return how it stands, or None where nothing came that the service can have sent."""
         newest = self._page(FAILURES_COUNTED)
         if not newest:
             return None
@@ -141,7 +142,7 @@ class _EndpointReader:
         late = min(_ended_at(first), next(ends, _ended_at(first)))
         fuse = Fuse().after(at=late, delivered=False)
         if _ended_at(last) - late >= DISABLE_AFTER:
-            due = DeliveryFilter(endpoints=(self._name,), arrived_from=late + DISABLE_AFTER)
+            due = msgspec.structs.replace(self._where, arrived_from=late + DISABLE_AFTER)
             blew = self._deliveries.oldest(self._mode, where=due) or last
             fuse = fuse.after(at=_ended_at(blew), delivered=False)
         if early is None:
@@ -168,7 +169,7 @@ class _EndpointReader:
 def _rejected_by_hour(counted: Iterable[DeliveryRollupRow]) -> list[tuple[datetime, int]]:
     hours: Counter[datetime] = Counter()
     for row in counted:
-        if row.verdict is Verdict.REJECTED:
+        if row.verdict is Verdict.REJECTED and row.reason in SERVICE_REASONS:
             hours[row.hour] += row.count
     return sorted(hours.items())
 

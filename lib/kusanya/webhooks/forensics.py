@@ -110,7 +110,11 @@ def explain(
         diagnosis = _out_of_time(payload, header, secrets, also or {}, skew)
         reason = error.reason
     except SignatureError as error:
-        diagnosis = _untangle(payload, header, secrets, also or {}, error)
+        is_late = skew is not None and abs(skew) > tolerance
+        if isinstance(error, SignatureMismatch) and is_late:
+            diagnosis = _out_of_time(payload, header, secrets, also or {}, skew)
+        else:
+            diagnosis = _untangle(payload, header, secrets, also or {}, error)
         reason = error.reason
     else:
         return _authentic(payload, signed.secret_index, skew)

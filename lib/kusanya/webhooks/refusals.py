@@ -17,6 +17,10 @@ class RefusalReason(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _COMPARE_CLOCKS: Final = "compare this machine's clock with the service's"
+SIGNED_REASONS: Final = ("too_new", "too_old")
+"""Why a delivery is refused that a secret of ours has signed."""
+SERVICE_REASONS: Final = (*SIGNED_REASONS, "no_match")
+"""Why one is refused that the service may have sent; all others come from strangers."""
 REFUSAL_REASONS: Final[dict[str, RefusalReason]] = {
     "missing": RefusalReason(sentence="the delivery had no signature header"),
     "duplicate_header": RefusalReason(

@@ -185,8 +185,6 @@ def check(
     secrets = _every(secret)
     parsed = parse(header)
     timestamp = int(parsed.timestamp)
-    if tolerance is not None and not -tolerance <= present - timestamp <= tolerance:
-        raise _out_of_time(timestamp - present, tolerance)
     message = parsed.timestamp + b"." + payload
     matched = -1
     for index, one in enumerate(secrets):
@@ -199,6 +197,9 @@ def check(
         raise SignatureMismatch(
             "no v1 matches: the body was changed on its way, or the signing secret is another's"
         )
+    # Last: that the time is wrong is worth saying only of what our own secret has signed.
+    if tolerance is not None and not -tolerance <= present - timestamp <= tolerance:
+        raise _out_of_time(timestamp - present, tolerance)
     return SignatureMatch(timestamp, matched)
 
 

@@ -43,6 +43,7 @@ SAID = {
 """Of the commands that end by themselves: what more they need, and what they say of a store with
 nothing in it."""
 ELSEWHERE = {
+    "doctor": "it asks a service: test_doctor_command.py",
     "watch": "it runs until it is stopped: test_watch_command.py",
     "store resolve-restore": "it needs a restored store: test_store_restore.py",
 }

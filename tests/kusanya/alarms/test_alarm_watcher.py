@@ -50,7 +50,7 @@ def test_an_endpoint_that_fails_for_three_days_is_sent_once_and_once_more_when_d
     [(at, message)] = shop.inbox.messages
     assert at - NOON <= timedelta(minutes=2) + 2 * ROUND
     assert message.title == "Kusanya live, urgent: 1 alarm"
-    assert message.body.startswith("URGENT failing: shop refused 1, no_match; a failure at or")
+    assert message.body.startswith("URGENT failing: shop refused 1, too_old; a failure at or")
     assert message.body.endswith("See console/README.md#alarm-failing")
     for _ in range(8):
         shop.run([watcher], 8 * HOUR, every=4 * HOUR)
@@ -77,10 +77,10 @@ def test_people_are_told_in_their_language_and_programs_in_english(shop: Watched
     shop.run([watcher], 10 * MINUTE, every=MINUTE)
     (_, raised_), (_, recovered) = shop.inbox.messages
     assert raised_.title == "Kusanya live, dharura: tahadhari 1"
-    assert raised_.body.startswith("DHARURA kinashindwa: shop kilikataa 1, no_match; kosa saa ")
-    assert raised_.body.endswith("kabla ya jaribio lijalo. Tazama console/README.md#alarm-failing")
+    assert raised_.body.startswith("DHARURA kinashindwa: shop kilikataa 1, too_old; kosa saa ")
+    assert raised_.body.endswith("na ya huduma. Tazama console/README.md#alarm-failing")
     [alarm] = raised_.data["alarms"]
-    assert alarm["sentence"].startswith("failing: shop refused 1, no_match; a failure at or after")
+    assert alarm["sentence"].startswith("failing: shop refused 1, too_old; a failure at or after")
     assert recovered.body.startswith("imekwisha: kituo shop, baada ya dakika ")
     assert recovered.data["recovered"][0]["name"] == "endpoint shop"
 
@@ -360,7 +360,7 @@ def test_people_get_it_by_http_by_mail_and_through_a_program(
         [posted], [letter] = http.received, mail.received
     assert posted["title"] == letter["Subject"] == "Kusanya live, urgent: 1 alarm"
     assert posted["data"]["alarms"][0]["code"] == "failing"
-    assert "shop refused 1, no_match" in str(letter.get_payload(decode=True))
+    assert "shop refused 1, too_old" in str(letter.get_payload(decode=True))
     assert json.loads(taken.read_bytes()) == posted["data"]
 
 

@@ -12,6 +12,7 @@ from tests.kit.watched_shop import assert_no_phone
 from kusanya.alarms.alarm import Alarm, HeaderAlarm, Severity
 from kusanya.alarms.history import FailureRate
 from kusanya.alarms.inputs import AlarmInputs
+from kusanya.alarms.noise import Noise
 from kusanya.alarms.open_anomalies import OpenAnomaly
 from kusanya.alarms.rules import RULES, in_header, raised
 from kusanya.alarms.sender import SenderEndpoint
@@ -231,6 +232,7 @@ def every_alarm() -> list[Alarm]:
             OpenAnomaly(kind=AnomalyKind.TWO_FINALS, **anomaly),
             OpenAnomaly(kind=AnomalyKind.FEE_CHANGED, **anomaly),
         ),
+        noise=(Noise(endpoint="shop", count=100, like_events=2, last_at=NOON),),
         paid_again=(PAID,),
         consumers=(
             ConsumerRow(

@@ -26,6 +26,9 @@ from kusanya.text import safe
 from kusanya.webhooks.refusals import REFUSAL_REASONS
 from kusanya.wire import Mode
 
+NOISE_ENOUGH: Final = 100
+"""So many requests of strangers within two hours are said once."""
+
 
 def _sender_disabled(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     for one in inputs.sender:
@@ -265,7 +268,74 @@ def _missing_events(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[A
     )
 
 
+def _noise(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
+    for one in inputs.noise:
+        if one.count >= NOISE_ENOUGH:
+            name = safe(one.endpoint, 40)
+            yield Alarm(
+                code="noise",
+                mode=inputs.mode,
+                subject=one.endpoint,
+                onset=f"{inputs.at:%Y-%m-%d}",
+                severity=Severity.WARNING,
+                mark="·",
+                name=Said("endpoint {name}").of(name=name),
+                sentence=Said(
+                    "noise: {name} refused {count} requests within two hours that no secret of "
+                    "ours has signed. They touch no payment and no fuse."
+                ).of(name=name, count=f"{one.count:,}"),
+                next_step=(
+                    "To do: nothing for the payments; let the proxy pass the service's addresses "
+                    "alone, or a bounded number of requests."
+                ),
+                rows=AlarmList.DELIVERIES,
+                filter=of_endpoint(one.endpoint),
+            )
+
+
+def _unmatched(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
+    for one in inputs.noise:
+        if one.like_events:
+            name = safe(one.endpoint, 40)
+            yield Alarm(
+                code="unmatched",
+                mode=inputs.mode,
+                subject=one.endpoint,
+                onset=hour(one.last_at or inputs.at),
+                severity=Severity.WARNING,
+                mark="!",
+                name=Said("endpoint {name}").of(name=name),
+                sentence=Said(
+                    "unmatched: {name} refused {our_which} written like events, of collections "
+                    "that we do not know, signed by another secret."
+                ).of(
+                    name=name,
+                    our_which=plural(one.like_events, "1 request", "{count} requests"),
+                ),
+                next_step=(
+                    "To do: compare the endpoint's signing secret with the service's; kusanya "
+                    "doctor does. Where it is right, somebody tries."
+                ),
+                rows=AlarmList.DELIVERIES,
+                filter=of_endpoint(one.endpoint),
+            )
+
+
 RULES: Final = (
+    Rule(
+        code="unmatched",
+        rank=122,
+        severity=Severity.WARNING,
+        condition="Requests like events came with a signature of a secret that is none of ours.",
+        judge=_unmatched,
+    ),
+    Rule(
+        code="noise",
+        rank=220,
+        severity=Severity.WARNING,
+        condition="An endpoint refused 100 requests of strangers within two hours.",
+        judge=_noise,
+    ),
     Rule(
         code="sender_disabled",
         rank=20,

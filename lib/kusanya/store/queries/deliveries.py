@@ -7,8 +7,10 @@ from typing import Any, Final
 from sqlalchemy import (
     ColumnElement,
     Select,
+    exists,
     func,
     literal_column,
+    or_,
     select,
     tuple_,
     union_all,
@@ -32,6 +34,7 @@ from kusanya.store.tables.payload import unpack_headers
 from kusanya.store.tables.schema import collection, delivery, event
 from kusanya.store.tables.values import clean, delivery_id, delivery_seq, from_us, maybe_at, to_us
 from kusanya.store.writer.projection import SHOWN, to_row
+from kusanya.webhooks.refusals import SERVICE_REASONS, SIGNED_REASONS
 from kusanya.wire import Mode
 
 _ALL: Final = DeliveryFilter()
@@ -92,13 +95,17 @@ class Deliveries(StorePart):
         return rows[0] if rows else None
 
     def count_rejected(self, mode: Mode, endpoint: str, *, since: datetime, until: datetime) -> int:
-        """Count the rejected arrivals that are kept, which are bounded, between two instants."""
+        """Count the rejected arrivals that are kept, which are bounded, between two instants.
+
+        Only those that the service may have sent are counted.
+        """
         it = delivery.c
         # By the small index of what is rejected, however many others came in between.
         arrived_at = unindexed(it.arrived_at)
         query = select(func.count()).where(
             it.endpoint == clean(endpoint),
             it.verdict == literal_column("'rejected'"),
+            it.reason.in_(SERVICE_REASONS),
             unsearched(it.mode) == mode.value,
             arrived_at >= to_us(since),
             arrived_at < to_us(until),
@@ -291,6 +298,10 @@ def _terms(where: DeliveryFilter) -> list[ColumnElement[bool]]:
     if where.collection_id is not None:
         wanted = clean(where.collection_id)
         terms.append(_says(_OTHER.c.collection_id, event.c.collection_id, wanted))
+    if where.trusted:
+        known = exists().where(collection.c.id == it.collection_id, collection.c.mode == it.mode)
+        signed = it.reason.in_(SIGNED_REASONS)
+        terms.append(or_(it.verdict != literal_column("'rejected'"), signed, known))
     if where.arrived_from is not None:
         terms.append(it.arrived_at >= to_us(where.arrived_from))
     if where.arrived_to is not None:

@@ -131,6 +131,9 @@ class DeliveryFilter(msgspec.Struct, frozen=True, kw_only=True):
     arrived_to: datetime | None = None
     unwell: bool = False
     """Everything but VERIFIED."""
+    trusted: bool = False
+    """Only what the service can have sent: signed by a secret of ours, also too late, or about a
+    collection that we know. Anybody can send the rest."""
     only_missing: bool = False
     """Missing events alone, where they are listed among the arrivals."""
 
