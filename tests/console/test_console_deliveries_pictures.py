@@ -29,6 +29,11 @@ def made(seed: Any, clock: ManualClock) -> Any:
             n, at=at - timedelta(seconds=17), status="failed", completed_at=at,
             failure_code="insufficient_funds", reference=f"INV-{482_000 + n}", **fields,
         )  # fmt: skip
+        seed.answered(
+            seed.collection(
+                n, at=at - timedelta(seconds=17), reference=f"INV-{482_000 + n}", **fields
+            )
+        )
         return seed.event(done, at=at)
 
     return event

@@ -267,8 +267,10 @@ def test_a_fuse_near_its_end_and_one_that_is_blown(
         for since in {hours, hours // 2, 0}:
             at = clock.now() - timedelta(hours=since, seconds=40)
             done = seed.collection(10 * n + since, at=at, status="succeeded", completed_at=at)
-            fields = {} if endpoint == "shop" else refused
-            seed.delivered(seed.event(done, at=at), at=at, endpoint=endpoint, **fields)
+            event = seed.event(done, at=at)
+            seed.delivered(event, at=at, endpoint="shop")
+            if endpoint != "shop":
+                seed.delivered(event, at=at, endpoint=endpoint, **refused)
     assert picture(size, "4")
 
 

@@ -82,6 +82,7 @@ def test_a_whole_incident_is_worked_by_its_lines_alone(
     assert "no alarm stands" in joined(ours.greet())
 
     payment = seed.collection(1, at=clock.now(), mode=Mode.TEST, status="succeeded")
+    seed.answered(seed.collection(1, at=clock.now(), mode=Mode.TEST))
     event = seed.event(payment, at=clock.now())
     seed.delivered(
         event, at=clock.now(), verdict=Verdict.REJECTED, reason="no_match", answer=400,

@@ -169,9 +169,10 @@ def test_the_silence_alarm_is_raised_for_finals_that_nothing_reported(
     assert (alarm.missed if alarm else 0) == missing
 
 
-def forged(*, at: datetime) -> Arrival:
+def refused(*, at: datetime, collection_id: str | None = None) -> Arrival:
     return Arrival(
         arrived_at=at, endpoint="shop", observed_in=Mode.TEST, body=b"{}", headers=(),
+        collection_id=collection_id,
         verdict=Verdict.REJECTED, reason="no_match", answer=400, took_us=0,
     )  # fmt: skip
 
@@ -185,10 +186,12 @@ def test_a_store_whose_endpoint_receives_nothing_alarms_within_a_minute(scene: A
     assert alarm is not None
     assert (alarm.missed, alarm.last_arrival_at) == (3, None)
     assert alarm.refused_at is None
-    scene.store.record(forged(at=scene.clock.now()))
-    alarm = load_silence(scene.store, Mode.TEST, now=scene.clock.now())
-    assert alarm is not None
-    assert alarm.refused_at == scene.clock.now(), "anybody can send it: it ends no silence"
+    [known, *_] = scene.store.collections.page(Mode.TEST).rows
+    for named, refused_at in ((None, None), (known.id, scene.clock.now())):
+        scene.store.record(refused(at=scene.clock.now(), collection_id=named))
+        alarm = load_silence(scene.store, Mode.TEST, now=scene.clock.now())
+        assert alarm is not None
+        assert alarm.refused_at == refused_at, "a stranger's is no part of the answer"
     scene.advance(1)
     scene.receive_all()
     assert load_silence(scene.store, Mode.TEST, now=scene.clock.now()) is None
@@ -222,7 +225,7 @@ def test_what_a_catch_up_learns_after_the_endpoint_is_reached_again_is_no_silenc
     assert load_silence(store, Mode.TEST, now=NOON) is not None
     store.record(
         msgspec.structs.replace(
-            forged(at=NOON - timedelta(hours=1)),
+            refused(at=NOON - timedelta(hours=1)),
             verdict=Verdict.UNPARSEABLE, reason="unreadable", answer=200,
         )
     )  # fmt: skip
