@@ -145,7 +145,7 @@ class Consumer:
             if self._stop.is_set() or self._clock.now() >= until:
                 break
             endings.append(self._done(work, connect))
-            if not endings[-1].is_try:
+            if endings[-1].is_away:
                 break
         return self._keep(taken, endings)
 
@@ -164,7 +164,7 @@ class Consumer:
             if self._stop.is_set() or self._clock.now() >= until:
                 break
             endings.append(await self._done_async(work, connect))
-            if not endings[-1].is_try:
+            if endings[-1].is_away:
                 break
         return await asyncio.to_thread(self._keep, taken, endings)
 
@@ -219,11 +219,12 @@ class Consumer:
         if isinstance(error, Park):
             return Ending(seq=seq, parked=True, why=redact(str(error)) or "parked by its handler")
         if isinstance(error, Later):
-            return Ending(seq=seq, due_at=now + timedelta(seconds=error.seconds), why=why)
+            due_at = now + timedelta(seconds=error.seconds)
+            return Ending(seq=seq, due_at=due_at, why=why, is_try=False)
         if not reached:
             _log.warning("the shop's database is away: %s", why)
             due_at = now + timedelta(seconds=_AWAY_S)
-            return Ending(seq=seq, due_at=due_at, why=why, is_try=False)
+            return Ending(seq=seq, due_at=due_at, why=why, is_try=False, is_away=True)
         _log.warning("outcome %s of consumer %s failed: %s", work.outcome.id, self.name, why)
         if work.tries + 1 >= _TRIES:
             return Ending(seq=seq, parked=True, why=why)
@@ -246,7 +247,7 @@ class Consumer:
         self._idle_s = _IDLE_S[0]
         if ended:
             self._seen = -1
-            return 0.0 if all(one.is_try for one in ended) else _AWAY_S
+            return _AWAY_S if ended[-1].is_away else 0.0
         self._due = self.store.outcomes.next_due(self.name)
         return self._idle_s
 

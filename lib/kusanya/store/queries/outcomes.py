@@ -67,7 +67,7 @@ from kusanya.wire import Mode
 
 _TOLD: Final = "outcomes told"
 """The row of `store_meta` with the place up to which outcomes were told."""
-_STEP: Final = 1_000
+_STEP: Final = 200
 """Places of the journal that one transaction tells of: others wait for its lock."""
 _COUNTED: Final = 10_000
 """Of what a consumer has not taken over no more is counted."""

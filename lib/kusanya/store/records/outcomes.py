@@ -262,7 +262,9 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
     parked: bool = False
     why: str = ""
     is_try: bool = True
-    """Whether it counts: a shop's database that is away tried nothing."""
+    """Whether it counts: who asks for more time has not failed."""
+    is_away: bool = False
+    """Whether the shop's database could not be reached: nothing else is tried now."""
 
     @property
     def done(self) -> bool:
