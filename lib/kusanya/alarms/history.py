@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from kusanya.domain.business_day import EAT
 from kusanya.domain.status import FINAL, UNPAID
 from kusanya.health.causes import times_to_final
 from kusanya.store import Store
@@ -24,14 +25,13 @@ _TIMES_NEEDED: Final = 20
 """With fewer final states there is no usual time."""
 _FINALS_NEEDED: Final = 100
 """With fewer final states in a week there is no usual failure rate."""
-_FEWEST: Final = 20
-"""Fewer final states say nothing about an hour."""
-_WITHOUT_HISTORY: Final = 0.5
-_LEAST_USUAL: Final = 0.05
-_DEVIATIONS: Final = 6.0
-"""So many standard deviations above the usual share are no chance."""
-_MARGIN: Final = 0.2
-"""And so much of all payments: a busy channel deviates by little things."""
+_WITHOUT_HISTORY: Final = 0.6
+_LEAST_BOUND, _MOST_BOUND = 0.05, 0.9
+_SHRUNK_BY: Final = 50
+"""An hour of the day is drawn to the whole day as if by so many payments more."""
+_DEVIATIONS: Final = 2.0
+_MARGIN: Final = 0.03
+"""Above the usual share lies a bound, so that a slow drift is no trouble."""
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,36 +40,55 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     usual_times: Mapping[str, timedelta]
     """By channel, the time from creation to completion that 95 % do not exceed."""
-    usual_failures: Mapping[str, float]
-    """By channel, the share of final payments that ended without money."""
+    usual_failures: Mapping[str, "UsualFailures"]
+    """By channel; one with too few payments is left out."""
+
+
+class UsualFailures(msgspec.Struct, frozen=True, kw_only=True):
+    """How many payments of a channel ended in a week, and how many without money."""
+
+    hours: tuple[tuple[int, int], ...] = ()
+    """Finals and failed of each hour of the day in East Africa; none where it is not known."""
+
+    @property
+    def finals_a_day(self) -> float:
+        """Return how many payments end within a day."""
+        return sum(finals for finals, _ in self.hours) / _WEEK.days
+
+    @property
+    def share(self) -> float | None:
+        """Return the share that ended without money; None where it is not known."""
+        finals = sum(finals for finals, _ in self.hours)
+        return sum(failed for _, failed in self.hours) / finals if finals else None
+
+    def bound(self, at: datetime) -> float:
+        """Return the share that is no trouble yet at this hour of the day."""
+        whole = self.share
+        if whole is None:
+            return _WITHOUT_HISTORY
+        finals, failed = self.hours[at.astimezone(EAT).hour]
+        count = finals + _SHRUNK_BY
+        share = (failed + _SHRUNK_BY * whole) / count
+        spread = math.sqrt(share * (1 - share) / count)
+        bound = share + _DEVIATIONS * spread + _MARGIN
+        return min(max(bound, _LEAST_BOUND), _MOST_BOUND)
 
 
 class FailureRate(msgspec.Struct, frozen=True, kw_only=True):
-    """How many payments of a channel ended without money lately, by hour of creation."""
+    """A channel in trouble: how many payments ended, and without money, since it began."""
 
     channel: str
     since: datetime
+    """When it began, as far as can be told."""
     finals: int
     failed: int
     usual: float | None
     """The share in the week before; None where there were too few payments."""
 
-    @property
-    def is_unusual(self) -> bool:
-        """Return whether the failures are more than chance makes of the usual share."""
-        if self.finals < _FEWEST:
-            return False
-        usual = max(_WITHOUT_HISTORY if self.usual is None else self.usual, _LEAST_USUAL)
-        if self.failed < self.finals * (usual + _MARGIN):
-            return False
-        spread = math.sqrt(self.finals * usual * (1 - usual))
-        return spread > 0 and self.failed - self.finals * usual >= _DEVIATIONS * spread
-
 
 def load_history(store: Store, mode: Mode, *, now: datetime) -> History:
     """Return what the week before the last two hours was like. Raises StoreError."""
     rows = store.rollups.collections(mode, since=now - _WEEK, until=_recent(now))
-    finals, failed = _counts(rows)
     return History(
         at=now,
         usual_times={
@@ -77,29 +96,7 @@ def load_history(store: Store, mode: Mode, *, now: datetime) -> History:
             for one in times_to_final(store, mode, since=now - _WEEK)
             if one.count >= _TIMES_NEEDED
         },
-        usual_failures={
-            channel: failed[channel] / count
-            for channel, count in finals.items()
-            if count >= _FINALS_NEEDED
-        },
-    )
-
-
-def load_failure_rates(
-    store: Store, mode: Mode, history: History, *, now: datetime
-) -> tuple[FailureRate, ...]:
-    """Return how payments created since the hour before this one ended. Raises StoreError."""
-    since = _recent(now)
-    finals, failed = _counts(store.rollups.collections(mode, since=since, until=now + _HOUR))
-    return tuple(
-        FailureRate(
-            channel=channel,
-            since=since,
-            finals=count,
-            failed=failed[channel],
-            usual=history.usual_failures.get(channel),
-        )
-        for channel, count in sorted(finals.items())
+        usual_failures=_usual_failures(rows),
     )
 
 
@@ -125,11 +122,17 @@ def _recent(now: datetime) -> datetime:
     return now.replace(minute=0, second=0, microsecond=0) - _HOUR
 
 
-def _counts(rows: Iterable[RollupRow]) -> tuple[Counter[str], Counter[str]]:
-    finals, failed = Counter[str](), Counter[str]()
+def _usual_failures(rows: Iterable[RollupRow]) -> dict[str, UsualFailures]:
+    finals, failed = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
     for row in rows:
+        place = (row.channel, row.hour.astimezone(EAT).hour)
         if row.status in FINAL:
-            finals[row.channel] += row.count
+            finals[place] += row.count
         if row.status in UNPAID:
-            failed[row.channel] += row.count
-    return finals, failed
+            failed[place] += row.count
+    found = {}
+    for channel in sorted({channel for channel, _ in finals}):
+        hours = tuple((finals[channel, hour], failed[channel, hour]) for hour in range(24))
+        if sum(count for count, _ in hours) >= _FINALS_NEEDED:
+            found[channel] = UsualFailures(hours=hours)
+    return found

@@ -6,9 +6,10 @@ from typing import Final
 
 import msgspec
 
-from kusanya.alarms.history import FailureRate, HistoryReader, load_failure_rates
+from kusanya.alarms.history import FailureRate, HistoryReader
 from kusanya.alarms.noise import Noise, load_noise
 from kusanya.alarms.open_anomalies import OpenAnomaly, OpenAnomalyReader
+from kusanya.alarms.outage_guard import OutageReader
 from kusanya.alarms.second_payments import SecondPaymentReader
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.alarms.silence import Silence, load_silence
@@ -102,6 +103,7 @@ class AlarmReader:
         self._store = store
         self._mode = mode
         self._history = HistoryReader(store, mode)
+        self._outages = OutageReader(store, mode)
         self._anomalies = OpenAnomalyReader(store, mode)
         self._second_payments = SecondPaymentReader(store, mode)
 
@@ -123,7 +125,7 @@ class AlarmReader:
             noise=load_noise(store, mode, now=now),
             paid_again=self._second_payments.read(now=now),
             consumers=tuple(one for one in store.outcomes.consumers() if one.mode is mode),
-            failure_rates=load_failure_rates(store, mode, history, now=now),
+            failure_rates=self._outages.read(history, now=now),
             pollers=tuple(
                 one
                 for one in store.poll_leases.pollers(mode)

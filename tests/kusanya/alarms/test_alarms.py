@@ -288,16 +288,11 @@ def test_an_alarm_that_is_named_by_a_phone_is_found_out(part: str) -> None:
         assert_no_phone([named])
 
 
-def test_clocks_disks_and_rates_raise_nothing_below_their_bounds() -> None:
+def test_clocks_and_disks_raise_nothing_below_their_bounds() -> None:
     quiet = msgspec.structs.replace(
         QUIET,
         pollers=(poller(timedelta(seconds=29)), poller(timedelta(seconds=-29)), poller(None)),
         free_bytes=1_000_000_000,
-        failure_rates=(
-            FailureRate(channel="A", since=NOON, finals=100, failed=35, usual=0.2),
-            FailureRate(channel="B", since=NOON, finals=19, failed=19, usual=0.2),
-            FailureRate(channel="C", since=NOON, finals=30, failed=20, usual=None),
-        ),
         missing_events=0,
     )
     assert alarms(quiet) == []

@@ -121,36 +121,33 @@ def _stuck(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
 
 def _failure_rate(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     for one in inputs.failure_rates:
-        if one.is_unusual:
-            channel = safe(channel_label(one.channel), 40)
-            usual = (
-                ""
-                if one.usual is None
-                else Said("; usual are {usual}").of(usual=f"{one.usual:.0%}")
-            )
-            yield Alarm(
-                code="failure_rate",
-                mode=inputs.mode,
-                subject=one.channel,
-                onset=hour(inputs.at),
-                severity=Severity.WARNING,
-                mark="!",
-                name=Said("payments by {channel}").of(channel=channel),
-                sentence=Said(
-                    "failures: {failed} of {finals} payments by {channel} since {since} ended "
-                    "without money{our_usual}."
-                ).of(
-                    failed=one.failed,
-                    finals=one.finals,
-                    channel=channel,
-                    since=format_time(one.since),
-                    our_usual=usual,
-                ),
-                next_step="To do: look at their failure codes; ask the network where it is theirs.",
-                rows=AlarmList.COLLECTIONS,
-                filter=Filter((Term("channel", (one.channel,)),), unwell=True),
-                header="! {count} failure rate",
-            )
+        channel = safe(channel_label(one.channel), 40)
+        usual = (
+            "" if one.usual is None else Said("; usual are {usual}").of(usual=f"{one.usual:.0%}")
+        )
+        yield Alarm(
+            code="failure_rate",
+            mode=inputs.mode,
+            subject=one.channel,
+            onset=instant(one.since),
+            severity=Severity.WARNING,
+            mark="!",
+            name=Said("payments by {channel}").of(channel=channel),
+            sentence=Said(
+                "failures: {failed} of {finals} payments by {channel} since {since} ended "
+                "without money{our_usual}."
+            ).of(
+                failed=one.failed,
+                finals=one.finals,
+                channel=channel,
+                since=format_time(one.since),
+                our_usual=usual,
+            ),
+            next_step="To do: look at their failure codes; ask the network where it is theirs.",
+            rows=AlarmList.COLLECTIONS,
+            filter=Filter((Term("channel", (one.channel,)),), unwell=True),
+            header="! {count} failure rate",
+        )
 
 
 def _contradictions(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
@@ -303,7 +300,7 @@ RULES: Final = (
         code="failure_rate",
         rank=150,
         severity=Severity.WARNING,
-        condition="More payments of a channel end without money than its last week explains.",
+        condition="More payments of a channel end without money than is usual at this hour.",
         judge=_failure_rate,
     ),
     Rule(
