@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 from kusanya.errors import StoreDamaged
 from kusanya.store.queries.base import StorePart
 from kusanya.store.records import NoticeBook, UnsentNotice
-from kusanya.store.tables.inserting import insert_into
+from kusanya.store.tables.inserting import keep_in_meta
 from kusanya.store.tables.schema import store_meta
 from kusanya.store.tables.values import clean
 from kusanya.store.writer.batch import Transaction
@@ -117,13 +117,7 @@ def _value(connection: Connection, what: str, mode: Mode) -> str | None:
 
 def _write(writing: Transaction, what: str, mode: Mode, value: msgspec.Struct) -> None:
     text = msgspec.json.encode(value).decode()
-    insert = insert_into(store_meta, writing.connection.dialect)
-    insert = insert.values(name=f"{what}{mode.value}", value=text)
-    writing.connection.execute(
-        insert.on_conflict_do_update(
-            index_elements=[store_meta.c.name], set_={"value": insert.excluded.value}
-        )
-    )
+    keep_in_meta(writing.connection, f"{what}{mode.value}", text)
 
 
 def _decoded(value: str, kind: type[_Kept]) -> _Kept:

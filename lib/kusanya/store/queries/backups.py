@@ -14,7 +14,7 @@ from kusanya.errors import StoreDamaged
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.records import Backup, BackupStatus
-from kusanya.store.tables.inserting import insert_into
+from kusanya.store.tables.inserting import keep_in_meta
 from kusanya.store.tables.schema import store_meta
 from kusanya.store.tables.values import clean
 from kusanya.store.writer.batch import Transaction
@@ -109,10 +109,4 @@ def _value(connection: Connection, name: str, kind: type[_Kept]) -> _Kept | None
 
 
 def _keep(writing: Transaction, name: str, value: msgspec.Struct) -> None:
-    insert = insert_into(store_meta, writing.connection.dialect)
-    insert = insert.values(name=name, value=msgspec.json.encode(value).decode())
-    writing.connection.execute(
-        insert.on_conflict_do_update(
-            index_elements=[store_meta.c.name], set_={"value": insert.excluded.value}
-        )
-    )
+    keep_in_meta(writing.connection, name, msgspec.json.encode(value).decode())

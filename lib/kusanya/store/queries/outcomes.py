@@ -47,7 +47,7 @@ from kusanya.store.records.outcomes import (
     Work,
     news,
 )
-from kusanya.store.tables.inserting import insert_into
+from kusanya.store.tables.inserting import keep_in_meta
 from kusanya.store.tables.payload import unpack
 from kusanya.store.tables.schema import (
     collection,
@@ -158,7 +158,7 @@ class Outcomes(StorePart):
 
         def begin_telling(writing: Transaction) -> None:
             if _told(writing.connection) is None:
-                _keep_told(writing.connection, 0)
+                keep_in_meta(writing.connection, _TOLD, "0")
 
         def act(writing: Transaction) -> None:
             if self._consumer(writing.connection, name) is not None:
@@ -376,14 +376,6 @@ def _told(connection: Connection) -> int | None:
     return None if value is None else int(value)
 
 
-def _keep_told(connection: Connection, place: int) -> None:
-    statement = insert_into(store_meta, connection.dialect).values(name=_TOLD, value=str(place))
-    statement = statement.on_conflict_do_update(
-        index_elements=[store_meta.c.name], set_={"value": statement.excluded.value}
-    )
-    connection.execute(statement)
-
-
 def _tell(writing: Transaction) -> int:
     """Tell what the next places of the journal mean, up to a bound."""
     connection = writing.connection
@@ -402,7 +394,7 @@ def _tell(writing: Transaction) -> int:
             values |= {"seq": writing.seq(), "mode": mode, "kind": one.kind.value}
             connection.execute(_TELL, {**values, "at": to_us(one.at)})
             told += 1
-    _keep_told(connection, upto)
+    keep_in_meta(connection, _TOLD, str(upto))
     return told
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Select, and_, delete, or_, select, update
 from kusanya.store.queries.base import StorePart
 from kusanya.store.records import CollectionRow, Poller
 from kusanya.store.tables.engine import only_store_errors
-from kusanya.store.tables.inserting import insert_into
+from kusanya.store.tables.inserting import insert_into, keep_in_meta
 from kusanya.store.tables.schema import claim, collection, store_meta
 from kusanya.store.tables.values import clean, from_us, to_us
 from kusanya.store.writer.batch import Transaction
@@ -130,13 +130,7 @@ class PollLeases(StorePart):
                 milliseconds = round(clock_offset / timedelta(milliseconds=1))
                 notes[f"{_OFFSET}{mode.value} {clean(by)}"] = milliseconds
             for name, value in notes.items():
-                insert = insert_into(store_meta, writing.connection.dialect)
-                insert = insert.values(name=name, value=str(value))
-                writing.connection.execute(
-                    insert.on_conflict_do_update(
-                        index_elements=[store_meta.c.name], set_={"value": insert.excluded.value}
-                    )
-                )
+                keep_in_meta(writing.connection, name, str(value))
             beats = _noted(writing.connection, _POLLER)
             gone = [name for name, at in beats.items() if at < old]
             gone += [f"{_OFFSET}{name.removeprefix(_POLLER)}" for name in gone]

@@ -7,7 +7,7 @@ afterwards their references count as used.
 """
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
@@ -17,7 +17,7 @@ from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.intents.rows import INTENT_COLUMNS, change, to_intent
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.records import IntentState, Restore
-from kusanya.store.tables.inserting import insert_into
+from kusanya.store.tables.inserting import keep_in_meta
 from kusanya.store.tables.schema import (
     audit,
     break_fact,
@@ -167,11 +167,7 @@ def _restore(connection: Connection, mode: Mode) -> Restore | None:
 
 
 def _keep(connection: Connection, mode: Mode, restore: Restore) -> None:
-    statement: Any = insert_into(store_meta, connection.dialect)
-    statement = statement.on_conflict_do_update(
-        index_elements=[store_meta.c.name], set_={"value": statement.excluded.value}
-    )
-    connection.execute(statement, {"name": _name(mode), "value": _packed(restore)})
+    keep_in_meta(connection, _name(mode), _packed(restore))
 
 
 def _name(mode: Mode) -> str:
