@@ -83,8 +83,8 @@ def outcomes_list(
     chosen = profile_of(profile, store)
     with Store.open(chosen.store, create=False, read_only=True) as opened:
         rows = [row for row in opened.outcomes.consumers() if consumer in {"", row.name}]
-        found = opened.outcomes.work(consumer, limit=_LIMIT) if consumer else ()
-    work = [one for one in found if one.parked or not parked]
+        wanted = parked or None
+        work = opened.outcomes.work(consumer, parked=wanted, limit=_LIMIT) if consumer else ()
     if as_json:
         work_documents = [_work_document(one) for one in work]
         say_json({"consumers": [_document(row) for row in rows], "work": work_documents})

@@ -45,9 +45,9 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     """Receipts that are kept with it, oldest first."""
     shared_receipts: tuple[SharedReceipt, ...] = ()
     is_claimed: bool = False
+    """True where an operator's receipt or confirmation may be of this payment."""
     is_unsure: bool = False
     """Whether a message led here that may be of another payment, or forged."""
-    """True where an operator's receipt or confirmation may be of this payment."""
 
     @property
     def also(self) -> tuple[CollectionRow, ...]:

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from importlib import import_module
@@ -35,7 +35,6 @@ _IDLE_S: Final = (0.05, 2.0)
 """The shortest and longest time between two looks at the journal's end, which is one row."""
 
 Handler = Callable[[Outcome, Any], None]
-AsyncHandler = Callable[[Outcome, Any], Awaitable[None]]
 Connect = Callable[[], AbstractContextManager[Any]]
 AsyncConnect = Callable[[], AbstractAsyncContextManager[Any]]
 
