@@ -21,6 +21,10 @@ _ENOUGH_BYTES = 4 * 2**30
 """What a run may write at once, its servers' databases among it."""
 
 
+_PATIENCE_S = {"ci": 3_600, "release": 86_400}
+"""How long a proof with rounds may take in a longer tier: five minutes would end most of them."""
+
+
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     """Run asynchronous tests on asyncio alone, the loop the product runs on."""
@@ -30,6 +34,7 @@ def anyio_backend() -> str:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --tier: how far the long proofs go."""
     parser.addoption("--tier", choices=_TIERS, default="commit", help="how far the proofs go")
+    parser.addoption("--ledger", type=Path, help="write there what the proofs with rounds did")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -43,6 +48,11 @@ def pytest_configure(config: pytest.Config) -> None:
     _write_into_memory()
     everyday = config.getoption("--tier") == "commit"
     settings.load_profile("commit" if everyday else "longer")
+    ledger = config.getoption("--ledger")
+    if ledger is not None and not hasattr(config, "workerinput"):
+        from tests.kit.ledger import Ledger
+
+        config.pluginmanager.register(Ledger(ledger, config.getoption("--tier")))
 
 
 def _write_into_memory() -> None:
@@ -68,13 +78,17 @@ has such a file left while the others have nothing."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what belongs to a longer tier than the one asked for."""
+    """Deselect what belongs to a longer tier than the one asked for; let a long proof take long."""
     reached = _TIERS[: _TIERS.index(config.getoption("--tier")) + 1]
     beyond = [tier for tier in ("ci", "release") if tier not in reached]
     dropped = [item for item in items if any(item.get_closest_marker(tier) for tier in beyond)]
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = [item for item in items if item not in dropped]
+    patience_s = _PATIENCE_S.get(config.getoption("--tier"))
+    for item in items:
+        if patience_s is not None and item.get_closest_marker("scale"):
+            item.add_marker(pytest.mark.timeout(patience_s), append=False)
     items.sort(key=lambda item: not _takes_long(item.path))
 
 
@@ -142,4 +156,5 @@ def rounds(request: pytest.FixtureRequest) -> int:
     if marker is None:
         pytest.fail("a test that asks for rounds carries @pytest.mark.scale(commit, ci, release)")
     count: int = marker.args[_TIERS.index(request.config.getoption("--tier"))]
+    request.node.user_properties.append(("rounds", count))
     return count

@@ -88,11 +88,12 @@ from kusanya_console.cli import command_line
 from kusanya_console.cli.console import command as console
 from kusanya_console.sandbox.commands import attached as console_service
 from kusanya_console.cli.process import terminal
+from kusanya_console.actions.context import AppContext
 from kusanya_console.application.app import ConsoleApp
 
 async def paint():
     with Store.open(sys.argv[1], read_only=True) as store:
-        app = ConsoleApp(store, mode=Mode.LIVE, clock=SystemClock())
+        app = ConsoleApp(AppContext(store=store, mode=Mode.LIVE, clock=SystemClock()))
         async with app.run_test() as pilot:
             while app.context.snapshot is None:
                 await pilot.pause()

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kusanya import Store
+from kusanya import Client, Store
 from kusanya.domain.status import Status
 from kusanya.outcomes import ddl
 from kusanya.profiles import load
@@ -104,6 +104,21 @@ def test_the_example_of_paying_asks_for_one_order(
     given = {"api_key": payment_service.test_key, "base_url": payment_service.base_url}
     exec(example("orders.pay"), given)  # noqa: S102 - our own text
     assert capsys.readouterr().out.startswith("asked We sent a payment request to your phone.")
+
+
+def test_the_example_of_channels_tells_each_and_asks_for_an_order(
+    payment_service: PaymentService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [block] = [one for one in examples("lib/docs/orders.md") if "channels.now" in one]
+    given: dict[str, Any] = {
+        "api_key": payment_service.test_key,
+        "base_url": payment_service.base_url,
+    }
+    with Store.open(tmp_path / "shop.sqlite") as store, Client(**given) as client:
+        names: dict[str, Any] = {"store": store, "client": client, "mode": Mode.TEST}
+        exec(block, names)  # noqa: S102 - our own text
+        assert names["order"].status == "asked"
+    assert "M-Pesa ok None None" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("holding", ["receiver.app(Store.open", "def webhook"])

@@ -105,6 +105,8 @@ def say_poll_result(made: "PollResult") -> None:
             f"{made.became_final} became final, {made.missing_events} of them without an event; "
             f"{made.resolved} intents resolved, {made.resumed} resumed"
         )
+    if made.ruled:
+        say(f"{made.ruled} payments with contradicting facts were ruled by the service's answers")
     if made.unknown:
         complain(f"the service does not know {made.unknown} collections that the store holds")
     if made.trouble:

@@ -222,6 +222,10 @@ class AmountChanged(KusanyaError):  # noqa: N818 - reads as the condition it sta
     """An order was to be paid with another amount than the one that may be, or was, charged."""
 
 
+class RulingRefused(KusanyaError):  # noqa: N818 - reads as the condition it states
+    """There is nothing to rule on, or the service's answer decides nothing; nothing was kept."""
+
+
 class NotificationError(KusanyaError):
     """An address did not take a message; the text says why and holds nothing of the address."""
 

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
         views,
     )
     from kusanya_books.read import guess, load
+    from kusanya_books.request.close_request import CloseRequest
 
 __all__ = [
+    "CloseRequest",
     "answers",
     "chart",
     "close",
@@ -51,12 +53,16 @@ _FOLDERS: Final = {
     "present": {"answers", "chart", "environment_check", "stories", "timeline", "views"},
     "pack": {"close"},
 }
+_VALUES: Final = {
+    "CloseRequest": "kusanya_books.request.close_request",
+    "run": "kusanya_books.pack.close",
+}
 
 if not TYPE_CHECKING:  # a type checker would take every name for one of ours
 
     def __getattr__(name: str) -> Any:
-        if name == "run":
-            return import_module("kusanya_books.pack.close").run
+        if name in _VALUES:
+            return getattr(import_module(_VALUES[name]), name)
         for folder, modules in _FOLDERS.items():
             if name in modules:
                 return import_module(f"kusanya_books.{folder}.{name}")

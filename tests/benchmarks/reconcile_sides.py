@@ -134,8 +134,9 @@ def daily(folder: Path) -> dict[str, Any]:
     """Go from a store to everything that the daily report shows, without books."""
     from kusanya_books.judge import failures, fees, report
     from kusanya_books.read import load
+    from kusanya_books.request.close_request import CloseRequest
 
-    day = load.inputs(str(folder / "store.db"), mode="live", period="2026-03")
+    day = load.inputs(CloseRequest(store=str(folder / "store.db"), mode="live", period="2026-03"))
     summary = fees.daily(day.collections, period=day.period)
     codes = failures.pareto(day.collections, period=day.period)
     made = report.report(day)

@@ -16,6 +16,7 @@ from textual.message import Message
 from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.wire import Mode
+from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import FeedAdvanced
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.sandbox.demo.folder import DemoFolder
@@ -24,7 +25,7 @@ from kusanya_console.sandbox.demo.stage import Stage
 
 async def watch(store: Store, seconds: float) -> list[timedelta]:
     """Return the lag of every final state that came within `seconds`."""
-    app = ConsoleApp(store, mode=Mode.TEST, clock=SystemClock(), profile="demo")
+    app = ConsoleApp(AppContext(store=store, mode=Mode.TEST, clock=SystemClock(), profile="demo"))
     lags: list[timedelta] = []
     seen: set[str] = set()
 

@@ -21,6 +21,7 @@ import pytest
 import pytest_textual_snapshot as pts  # type: ignore[import-untyped] # ships no types
 import textual._wait
 from tests.console.at_rest import come_to_rest
+from tests.console.looking import console_on
 from tests.console.seeding import NOW, Seed
 from tests.kit.intents import prepare_intent
 from textual._compositor import Compositor
@@ -108,6 +109,7 @@ def make_seed() -> type[Seed]:
 @pytest.fixture
 def hostile(seed: Seed) -> Seed:
     """Fill every field from outside with text that attacks a terminal or its reader."""
+    seed.watched()
     for n, text in enumerate(HOSTILE):
         at = NOW - timedelta(minutes=2, seconds=n)
         fields: dict[str, Any] = {
@@ -144,7 +146,7 @@ def console(
             "folder": tmp_path,
         }
         arguments |= {"sleep": at_once} | options
-        return ConsoleApp(store, mode=mode, clock=clock, jitter=lambda: 0.5, **arguments)
+        return console_on(store, mode=mode, clock=clock, **arguments)
 
     yield build
     # Textual remembers what it drew of the last thousand widgets, also of consoles long closed:

@@ -7,6 +7,8 @@ from typing import Any
 from textual.app import App
 from textual.pilot import Pilot
 
+from kusanya.store import Store
+from kusanya_console.actions.context import AppContext
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.widgets.record_table import RecordTable
@@ -22,6 +24,15 @@ def lines(app: App[Any]) -> list[str]:
     return [
         "".join(piece.text for piece in line) for line in app.screen._compositor.render_strips()
     ]
+
+
+def console_on(store: Store, **options: Any) -> ConsoleApp:
+    """Return a console on a store: options are those of its context, and its own."""
+    own = {name: options.pop(name) for name in [*options] if name not in _OF_CONTEXT}
+    return ConsoleApp(AppContext(store=store, **options), jitter=lambda: 0.5, **own)
+
+
+_OF_CONTEXT = frozenset(AppContext.__struct_fields__)
 
 
 def table(app: ConsoleApp) -> RecordTable[Any]:

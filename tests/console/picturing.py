@@ -16,6 +16,12 @@ def _name(size: tuple[int, int]) -> str:
 
 
 on_every_size = pytest.mark.parametrize("size", SIZES, ids=_name)
+medium_every_day = pytest.mark.parametrize(
+    "size",
+    [size if size == MEDIUM else pytest.param(size, marks=pytest.mark.ci) for size in SIZES],
+    ids=_name,
+)
+"""The other sizes with the longer tiers: what is drawn is the sandbox's, and of little change."""
 on_two_sizes = pytest.mark.parametrize("size", SIZES[:2], ids=_name)
 _spoken = pytest.mark.parametrize(
     "spoken",

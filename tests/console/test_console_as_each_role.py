@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.console.looking import AtRest, press, shown
+from tests.console.looking import AtRest, console_on, press, shown
 from tests.console.seeding import NOW, Seed
 from tests.kit.roles import ROLES, logins_of
 
@@ -37,10 +37,8 @@ def logins(postgres_url: str) -> Iterator[Callable[[str], str]]:
 
 
 def console(store: Store, clock: ManualClock, **options: Any) -> ConsoleApp:
-    return ConsoleApp(
-        store, mode=Mode.LIVE, clock=clock, jitter=lambda: 0.5, store_shown="postgresql://db",
-        profile="main", tick_s=None, **options,
-    )  # fmt: skip
+    plain: dict[str, Any] = {"store_shown": "postgresql://db", "profile": "main", "tick_s": None}
+    return console_on(store, mode=Mode.LIVE, clock=clock, **plain, **options)
 
 
 @pytest.mark.anyio

@@ -11,7 +11,7 @@ from tests.kit.intents import prepare_intent
 
 from kusanya.client import Client
 from kusanya.client.effects import Failure
-from kusanya.client.observations import answer_observation
+from kusanya.client.observations import answer_observation, poll_observation
 from kusanya.client.requests import CreateRequest
 from kusanya.clock import ManualClock
 from kusanya.privacy.secret import Secret
@@ -190,6 +190,90 @@ async def test_a_note_is_kept_under_its_author_and_audited(
         assert len(store.notes.of(paid.id, Mode.TEST)) == 1
 
 
+async def test_the_services_answer_rules_on_a_contradiction_and_a_refusal_is_audited(  # noqa: PLR0917 - fixtures
+    opened: OpenConsole,
+    store: Store,
+    actions: StoreActions,
+    client: Client,
+    paid: Collection,
+    payment_service: Any,  # noqa: F811
+    at_rest: AtRest,
+) -> None:
+    async def rule(pilot: Any) -> None:
+        await pilot.app.run_action("screen.rule")
+        await at_rest(pilot)
+        assert isinstance(pilot.app.screen, NoteScreen)
+        assert "every fact stays" in shown(pilot.app)
+        await pilot.press(*"seen", "enter")
+        await at_rest(pilot)
+
+    payment_service.advance(30)
+    succeeded = client.get_collection(paid.id)
+    async with opened(size=SIZE, mode=Mode.TEST, actions=actions) as (app, pilot):
+        await rule(pilot)
+        assert f"no two final states of {paid.id}" in shown(app)
+        at = store.clock.now()
+        for status in ("expired", "succeeded"):
+            fact = poll_observation(structs.replace(succeeded, status=status), at=at)
+            store.record(structs.replace(fact, source_id=f"poll-{status}"))
+        await rule(pilot)
+        assert "ruled order-1: it is succeeded, as the service says" in shown(app)
+    state = store.collections.state(paid.id, Mode.TEST)
+    assert state is not None
+    assert (state.status, state.is_ruled) == ("succeeded", True)
+    done, refused = audited(store)
+    assert done == (store.audit.actor, "rule payment", "done")
+    assert refused[1] == "rule payment"
+    assert str(refused[2]).startswith("failed: no two final states")
+
+
+async def test_what_a_consumer_parked_is_tried_again_or_skipped_from_the_payment(  # noqa: PLR0917 - fixtures
+    opened: OpenConsole,
+    store: Store,
+    actions: StoreActions,
+    client: Client,
+    paid: Collection,
+    payment_service: Any,  # noqa: F811
+    at_rest: AtRest,
+) -> None:
+    store.outcomes.add("shipping", mode=Mode.TEST, begin=None, all_=True, actor="asha")
+    payment_service.advance(30)
+    succeeded = client.get_collection(paid.id)
+    store.record(poll_observation(succeeded, at=store.clock.now(), observed_in=Mode.TEST))
+    store.outcomes.tell()
+    until = store.clock.now() + timedelta(minutes=2)
+
+    def park() -> None:
+        [work] = store.outcomes.take("shipping", mode=Mode.TEST, by="a", until=until, limit=9)
+        store.outcomes.park("shipping", work.outcome.id, why="no stock")
+
+    def left() -> list[bool]:
+        return [one.parked for one in store.outcomes.work("shipping")]
+
+    park()
+    async with opened(size=SIZE, mode=Mode.TEST, actions=actions) as (app, pilot):
+        await pilot.app.run_action("screen.retry_outcomes")
+        await at_rest(pilot)
+        assert "1 outcomes of order-1 are tried again at once" in shown(app)
+        assert left() == [False]
+        await pilot.app.run_action("screen.skip_outcomes")
+        await at_rest(pilot)
+        await pilot.press(*"returned", "enter")
+        await at_rest(pilot)
+        assert "0 parked outcomes of order-1 are skipped" in shown(app)
+        assert left() == [False], "what is not parked is not given up"
+        park()
+        await pilot.app.run_action("screen.skip_outcomes")
+        await at_rest(pilot)
+        await pilot.press(*"returned", "enter")
+        await at_rest(pilot)
+        assert "1 parked outcomes of order-1 are skipped: nothing is done" in shown(app)
+    assert left() == []
+    acts = [(row.act, row.detail) for row in store.audit.page().rows]
+    assert ("skip outcome", "consumer shipping: returned (as asha)") in acts
+    assert ("retry outcome", "consumer shipping (as asha)") in acts
+
+
 async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
     opened: OpenConsole, store: Store, actions: StoreActions, paid: Collection, at_rest: AtRest
 ) -> None:
@@ -251,6 +335,46 @@ async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # no
         row = store.intents.get(intent_id)
         assert row is not None
         assert (row.state, row.collection_id) == (IntentState.ANSWERED, first.id)
+
+
+async def test_creations_that_reached_no_customer_are_sent_together_once_their_number_is_typed(
+    opened: OpenConsole, store: Store, actions: StoreActions, clock: ManualClock, at_rest: AtRest
+) -> None:
+    at = clock.now() - timedelta(minutes=5)
+    for number in (1, 2, 3):
+        reference, phone = f"order-{number}", f"25575400000{number}"
+        request = CreateRequest(amount=1000, phone=phone, reference=reference)
+        prepare_intent(
+            store, idempotency_key=f"job-7777-000{number}", mode=Mode.TEST, profile="main",
+            reference=reference, body=request.body(), amount=1000, phone=phone, prepared_at=at,
+            intent_id=f"int_{number}",
+        )  # fmt: skip
+    async with opened("5", size=SIZE, mode=Mode.TEST, actions=actions) as (app, pilot):
+        await pilot.press("asterisk", "R")
+        await at_rest(pilot)
+        dialog = shown(app)
+        for said in ("Send these creations", "TZS 3,000", "no customer was asked", "type 3"):
+            assert said in dialog
+        await pilot.press("2", "enter")
+        await at_rest(pilot)
+        assert audited(store) == [], "the number is typed, and not another one"
+        await pilot.press("backspace", "3", "enter")
+        await at_rest(pilot)
+        assert "replayed 3 of 3" in shown(app)
+    made = [store.intents.get(f"int_{number}") for number in (1, 2, 3)]
+    assert [None if row is None else row.state for row in made] == [IntentState.ANSWERED] * 3
+    assert len(audited(store)) == 3, "each of them is audited"
+
+
+async def test_one_that_may_have_reached_a_customer_is_confirmed_by_itself(
+    opened: OpenConsole, store: Store, actions: StoreActions, clock: ManualClock, at_rest: AtRest
+) -> None:
+    unknown(store, clock, ago=timedelta(minutes=5))
+    async with opened("5", size=SIZE, mode=Mode.TEST, actions=actions) as (app, pilot):
+        await pilot.press("asterisk", "R")
+        await at_rest(pilot)
+        assert "each is confirmed by itself" in shown(app)
+        assert not isinstance(app.screen, ConfirmScreen)
 
 
 async def test_in_live_mode_the_word_is_typed_before_anything_can_be_sent(

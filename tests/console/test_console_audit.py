@@ -63,6 +63,7 @@ def test_the_audit_names_people_acts_and_payments(
 async def test_what_was_acknowledged_is_named_in_words(
     opened: OpenConsole, store: Store, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
+    seed.watched()
     for n in range(12):
         at = clock.now() - timedelta(minutes=6, seconds=n)
         seed.answered(seed.collection(300 + n, at=at, channel="AIRTEL_TZ"))

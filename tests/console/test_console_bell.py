@@ -26,6 +26,7 @@ async def test_it_rings_once_for_an_urgent_alarm_while_the_console_has_no_focus(
     bell: bool,
     rings: int,
 ) -> None:
+    seed.watched()
     seed.life(1, at=clock.now() - timedelta(minutes=5))
     async with opened("1", bell=bell) as (app, pilot):
         await at_rest(pilot)

@@ -30,9 +30,11 @@ CACHE = LIBRARY / "confirmations/issuers/__pycache__"
 OF_DEVELOPERS = (
     "__main__.py", "cli/__main__.py", "cli/command_line.py", "cli/console", "cli/create.py",
     "cli/deliveries.py", "cli/deploy.py", "cli/doctor.py", "cli/extras.py", "cli/finance",
-    "cli/init.py", "cli/options.py", "cli/outcomes.py", "cli/process", "cli/tail.py",
-    "cli/receive.py", "cli/store", "cli/watch.py", "deploy", "sandbox/commands", "sandbox/demo",
-    "sandbox/service_clock.py", "output.py", "ui/crash.py", "ui/terminal.py", "web",
+    "cli/forward.py", "cli/gateway.py", "cli/init.py", "cli/options.py", "cli/outcomes.py",
+    "cli/own_secrets.py", "cli/process",
+    "cli/tail.py", "cli/receive.py", "cli/rule.py", "cli/store", "cli/watch.py", "deploy",
+    "sandbox/commands",
+    "sandbox/demo", "sandbox/service_clock.py", "output.py", "ui/crash.py", "ui/terminal.py", "web",
 )  # fmt: skip
 """Commands that nobody at the console runs, and what is said of a crash: they stay English."""
 AT_THE_DESK = (
@@ -41,7 +43,8 @@ AT_THE_DESK = (
     "alarms/rules/payments.py",
     "confirmations/grammar.py", "confirmations/reading.py", "domain/business_day.py",
     "filters/parsing.py", "filters/values.py", "handover/page.py", "intents/leases.py",
-    "intents/outcome.py", "intents/resolving.py", "intents/send_target.py", "intents/window.py",
+    "intents/outcome.py", "intents/resolving.py", "intents/ruling.py",
+    "intents/send_target.py", "intents/window.py",
     "lookup/claims.py", "lookup/entries.py", "lookup/new_request.py",
     "lookup/search/amounts.py", "lookup/search/by_message.py",
     "lookup/search/by_named_reference.py", "lookup/search/by_phone.py",

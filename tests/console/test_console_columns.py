@@ -1,6 +1,7 @@
 """Columns of a list: chosen, moved and widened in a dialog, kept in a file, sorted by a click."""
 
 import os
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,13 @@ from kusanya.domain.failure_codes import FAILURE_CODES
 from kusanya.errors import ConfigurationError
 from kusanya.store.records import SortOrder
 from kusanya_console.application.app import ConsoleApp
+from kusanya_console.deliveries import list as deliveries_list
+from kusanya_console.intents import list as intents_list
 from kusanya_console.lists.list_screen import ListScreen
 from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.live.list import COLUMNS
+from kusanya_console.lookup import matches
+from kusanya_console.ui import vocabulary
 from kusanya_console.ui.arrangement import Arrangement, Arrangements, ColumnChoice
 from kusanya_console.ui.columns import Column, Heading, widths
 from kusanya_console.widgets.record_table import RecordTable
@@ -250,7 +255,58 @@ async def test_live_tells_the_failure_codes_apart_at_every_width(
         seed.life(n, at=NOW - timedelta(minutes=n + 1), status="failed", failure_code=code)
     async with opened(size=size) as (app, _pilot):
         drawn = [line[: listing(app).table.size.width] for line in lines(app)]
-        seen = [line.split("✕ failed ")[1].split()[0] for line in drawn if "✕ failed " in line]
+        seen = [found[1] for line in drawn if (found := re.search(r"✕ (?:failed )?(\S+)", line))]
         assert len(set(seen)) == len(FAILURE_CODES)
         for code, shown_code in zip(FAILURE_CODES, seen, strict=True):
             assert code.startswith(shown_code.rstrip("…"))
+
+
+LARGEST = {"amount": 999_999_999, "fee": 9_999_999, "currency": "TZS"}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("width", [80, 100, 120, 160])
+async def test_the_largest_figures_are_whole_at_each_size(
+    opened: OpenConsole, seed: Any, width: int
+) -> None:
+    at = NOW - timedelta(minutes=1)
+    seed.answered(seed.collection(1, at=at, status="succeeded", completed_at=at, **LARGEST))
+    async with opened("1", size=(width, 36)) as (app, _):
+        [row] = [line for line in lines(app) if "INV-" in line[:40]]
+        assert "999,999,999" in row
+        assert "…" not in row[: listing(app).table.size.width]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("code", sorted(FAILURE_CODES))
+async def test_live_shows_the_whole_of_each_failure_code_at_120_columns(
+    opened: OpenConsole, seed: Any, code: str
+) -> None:
+    at = NOW - timedelta(minutes=1)
+    seed.answered(seed.collection(1, at=at, status="failed", completed_at=at, failure_code=code))
+    async with opened("1", size=(120, 36)) as (app, _):
+        table = listing(app).table
+        [row] = [line[: table.size.width] for line in lines(app) if "INV-" in line[:40]]
+        assert f" {code} " in f"{row} "
+
+
+@pytest.mark.parametrize(
+    ("said", "short"),
+    [
+        ("✕ failed insufficient_funds", "✕ insufficient_funds"),
+        ("≠ contradiction payer_unreachable", "≠ contradiction"),
+        ("● succeeded", "● succeeded"),
+        ("? a_status_nobody_knows", "? a_status_nobody_knows"),
+    ],
+)
+def test_where_there_is_no_room_the_code_stays_but_of_a_contradiction_the_word(
+    said: str, short: str
+) -> None:
+    assert vocabulary.code_alone(said) == short
+
+
+def test_every_figure_of_every_list_takes_the_cells_that_it_needs() -> None:
+    lists = (COLUMNS, deliveries_list.COLUMNS, intents_list.COLUMNS, matches.COLUMNS)
+    figures: list[Column[Any]] = [one for of in lists for one in of if one.right]
+    assert len(figures) >= 8
+    assert [one.title for one in figures if not one.whole] == []

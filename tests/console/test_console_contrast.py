@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.color import Color
 from rich.segment import Segment
-from tests.console.looking import AtRest, OpenConsole, press, ticked
+from tests.console.looking import AtRest, OpenConsole, console_on, press, ticked
 from tests.console.test_console_lost_store import Lossy, lossy  # noqa: F401 - a fixture
 from textual.geometry import Region
 
@@ -15,7 +15,7 @@ from kusanya.wire import Mode
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.ui.theme import DARK, LIGHT
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.ci]
 LEAST = 4.5
 """WCAG 2.2, success criterion 1.4.3, level AA, for text of any size."""
 _LINES = set(" ─│┃▎▌▐█▁▂▃▄▅▆▇╭╮╰╯")
@@ -67,7 +67,7 @@ async def test_every_screen_can_be_read_also_while_its_store_is_lost(
 ) -> None:
     make_seed(lossy).busy(12)
     make_seed(lossy).intents()
-    app = ConsoleApp(lossy, mode=Mode.LIVE, clock=clock, tick_s=None, jitter=lambda: 0.5)
+    app = console_on(lossy, mode=Mode.LIVE, clock=clock, tick_s=None)
     app.use_theme(theme.name)
     async with app.run_test(size=(160, 50)) as pilot:
         await at_rest(pilot)

@@ -40,6 +40,7 @@ def health(app: ConsoleApp) -> HealthScreen:
 async def test_prompts_stuck_on_one_phone_are_a_customer_and_on_many_an_outage(
     opened: OpenConsole, store: Store, seed: Any, clock: ManualClock
 ) -> None:
+    seed.watched()
     at = clock.now() - timedelta(minutes=5)
     for n in (1, 2, 3):
         seed.answered(seed.collection(n, at=at, channel="MPESA_TZ", phone="255754000010"))
@@ -192,6 +193,29 @@ async def test_the_report_says_who_can_help_with_a_failure_and_how_long_prompts_
         assert ttcl.split()[-4:] == ["1", "min", "0", "s"] or "1 min 0 s" in ttcl
         mpesa = next(line for line in lines if line.strip().startswith("M-Pesa"))
         assert mpesa.rstrip().endswith("17 s       17 s")
+
+
+async def test_an_alarm_is_muted_for_as_long_as_one_writes_and_stays_on_the_screen(
+    opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
+) -> None:
+    async def write(pilot: Pilot[Any], words: str) -> None:
+        await pilot.press("M", *("space" if sign == " " else sign for sign in words), "enter")
+        await at_rest(pilot)
+
+    seed.busy(10)
+    async with opened("4", size=SIZE, actions=actions) as (app, pilot):
+        assert health(app).cursor == "failing:billing"
+        for refused in ("until it is repaired", "2h", "2h ", "0h why", "2x why"):
+            await write(pilot, refused)
+            assert "begin with how long" in shown(app), refused
+        await write(pilot, "8d too long")
+        assert "an alarm is muted for 7 days at most" in shown(app)
+        await write(pilot, "2h rotated it")
+        text = " ".join(shown(app).split())
+        assert "✕ failing: billing refused 3" in text
+        assert f"muted by {store.audit.actor} until 17:24:07: rotated it (as asha)" in text
+        row = store.audit.page().rows[0]
+        assert (row.subject, row.outcome) == ("failing:live:billing", "done")
 
 
 async def test_an_acknowledged_alarm_stays_and_names_who_looks_after_it(  # noqa: PLR0917 - fixtures
@@ -365,7 +389,7 @@ async def test_the_help_names_every_command_of_its_screen(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
     seed.busy(3)
-    async with opened("question_mark", size=(120, 110)) as (app, pilot):
+    async with opened("question_mark", size=(120, 120)) as (app, pilot):
         text = shown(app)
         for said in (
             "Keys of Live", "this screen ──", "o       order", "the other mode",

@@ -7,7 +7,7 @@ from shutil import copy
 from typing import Any
 
 import pytest
-from tests.console.looking import AtRest, lines, press, ticked
+from tests.console.looking import AtRest, console_on, lines, press, ticked
 
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
@@ -58,9 +58,7 @@ def colours(app: ConsoleApp) -> set[str]:
 @pytest.fixture
 def on(clock: ManualClock) -> On:
     """Return what makes a console on a store that ticks when it is told, without jitter."""
-    return lambda store: ConsoleApp(
-        store, mode=Mode.LIVE, clock=clock, tick_s=None, jitter=lambda: 0.5
-    )
+    return lambda store: console_on(store, mode=Mode.LIVE, clock=clock, tick_s=None)
 
 
 async def test_a_lost_store_blanks_nothing_and_comes_back_by_itself(

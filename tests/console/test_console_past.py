@@ -14,6 +14,7 @@ from kusanya.clock import ManualClock
 from kusanya.store import JournalCopy, Store
 from kusanya.store.records import Note
 from kusanya.wire import Mode
+from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.results import PAST
 from kusanya_console.application.past import PastApp, PastClock
 
@@ -75,10 +76,8 @@ def replay(copy: JournalCopy, start: datetime, real: RealSeconds) -> Iterator[Pa
     """Return a console that plays 80 s twice as fast; nothing in it moves by itself."""
     clock = PastClock(start, start + timedelta(seconds=80), speed=2, monotonic=real)
     with Store.open(copy.path, clock=clock, read_only=True) as opened:
-        yield PastApp(
-            opened, clock, advance=copy.advance, mode=Mode.LIVE, profile="main",
-            store_shown="store", tick_s=None,
-        )  # fmt: skip
+        context = AppContext(store=opened, mode=Mode.LIVE, clock=clock, profile="main")
+        yield PastApp(context, clock, advance=copy.advance, store_shown="store", tick_s=None)
 
 
 @pytest.fixture
@@ -88,9 +87,8 @@ def as_of(store: Store, start: datetime, tmp_path: Path, real: RealSeconds) -> I
     store.maintenance.copy(tmp_path / "as-of.db", as_of=at)
     clock = PastClock(at, at, monotonic=real)
     with Store.open(tmp_path / "as-of.db", clock=clock, read_only=True) as opened:
-        yield PastApp(
-            opened, clock, mode=Mode.LIVE, profile="main", store_shown="store", tick_s=None
-        )
+        context = AppContext(store=opened, mode=Mode.LIVE, clock=clock, profile="main")
+        yield PastApp(context, clock, store_shown="store", tick_s=None)
 
 
 def line_of(app: PastApp) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.console.dashboards import USUAL, answering
-from tests.console.picturing import MEDIUM, in_both_languages, on_every_size, on_two_sizes
+from tests.console.picturing import MEDIUM, in_both_languages, medium_every_day, on_two_sizes
 
 from kusanya.client import Client
 from kusanya.clock import ManualClock
@@ -60,7 +60,7 @@ LISTS = {"endpoints": ("j",), "phones": (NEXT, "j"), "faults": (NEXT, NEXT), "ke
 
 
 @in_both_languages
-@on_every_size
+@medium_every_day
 @pytest.mark.parametrize("which", LISTS)
 def test_each_list_of_the_service(which: str, size: tuple[int, int], pictured: Any) -> None:
     assert pictured(size, "6", *LISTS[which])

@@ -24,6 +24,7 @@ import sys
 from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.wire import Mode
+from kusanya_console.actions.context import AppContext
 from kusanya_console.application.app import ConsoleApp
 
 class App(ConsoleApp):
@@ -36,7 +37,7 @@ class App(ConsoleApp):
         {step}
 
 with Store.open(sys.argv[1], read_only=True) as store:
-    app = App(store, mode=Mode.LIVE, clock=SystemClock())
+    app = App(AppContext(store=store, mode=Mode.LIVE, clock=SystemClock()))
     app.run()
     sys.exit(app.return_code or 0)
 """
@@ -49,6 +50,7 @@ import sys
 from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.wire import Mode
+from kusanya_console.actions.context import AppContext
 from kusanya_console.application.app import ConsoleApp
 from kusanya_console.output import Refused
 from kusanya_console.cli.process.terminal import run_app
@@ -59,7 +61,7 @@ class App(ConsoleApp):
 
 with Store.open(sys.argv[1], read_only=True) as store:
     try:
-        run_app(App(store, mode=Mode.LIVE, clock=SystemClock()))
+        run_app(App(AppContext(store=store, mode=Mode.LIVE, clock=SystemClock())))
     except Refused as ended:
         sys.exit(ended.code)
 """

@@ -24,6 +24,7 @@ from kusanya.clock import ManualClock
 from kusanya.say import Language
 from kusanya.store import Store
 from kusanya.wire import Mode
+from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.queries import ServiceQueries
 from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.application.app import ConsoleApp
@@ -211,7 +212,8 @@ async def test_the_past_is_announced_in_swahili(
     now = clock.now()
     past = PastClock(now, now, speed=speed)
     advance = None if speed == 1 else (lambda _at: None)
-    app = PastApp(store, past, advance=advance, mode=Mode.LIVE, tick_s=None)
+    context = AppContext(store=store, mode=Mode.LIVE, clock=past)
+    app = PastApp(context, past, advance=advance, tick_s=None)
     async with app.run_test(size=(160, 50)) as pilot:
         await at_rest(pilot)
         assert ("HADI▐ 04 Mac 2026" if speed == 1 else "MARUDIO") in lines(app)[0]

@@ -40,6 +40,7 @@ def test_a_demo_prints_a_line_a_second_and_ends_with_a_converged_summary(tmp_pat
     assert summary.deliveries["verified"] == summary.collections
 
 
+@pytest.mark.ci
 @pytest.mark.timeout(200)
 def test_a_demo_that_is_killed_goes_on_at_its_next_start(tmp_path: Path) -> None:
     data = tmp_path / "demo"

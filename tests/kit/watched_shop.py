@@ -93,9 +93,13 @@ class WatchedShop:
             for watcher in watchers:
                 watcher.round()
 
-    def poller_runs(self, *, clock_offset: timedelta | None = None) -> None:
+    def poller_runs(
+        self, *, clock_offset: timedelta | None = None, silent_since: datetime | None = None
+    ) -> None:
         """Note that a poller runs now."""
-        self.store.poll_leases.record_poll(Mode.LIVE, by="till-3:17:ab", clock_offset=clock_offset)
+        self.store.poll_leases.record_poll(
+            Mode.LIVE, by="till-3:17:ab", clock_offset=clock_offset, silent_since=silent_since
+        )
 
     def opened(self, *, phone: str = "255754000001", channel: str = "MPESA_TZ") -> str:
         """Keep a collection that was created now; return its key."""

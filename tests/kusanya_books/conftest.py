@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from kusanya.clock import ManualClock
+from kusanya_books.engine.engines import shared_databases
 from kusanya_books.judge.report_pages import ReportPage
 from kusanya_books.pack import html_page
 from kusanya_books.read import load
@@ -35,6 +36,20 @@ def today() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(load, "SystemClock", partial(ManualClock, TODAY))
         patched.setattr(reconcile, "now", lambda: TODAY)
+        yield
+
+
+_MAKE_THEIR_OWN = frozenset({"test_frames_and_engine", "test_spill_folder"})
+"""What looks at databases being made and removed."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def databases_made_once(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Share the databases of a module: to make one takes longer than what most tests ask it."""
+    if request.module.__name__.rpartition(".")[2] in _MAKE_THEIR_OWN:
+        yield
+        return
+    with shared_databases():
         yield
 
 

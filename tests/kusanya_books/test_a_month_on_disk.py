@@ -23,6 +23,7 @@ from kusanya_books.engine.engine import Dataset
 from kusanya_books.judge import report, report_pages
 from kusanya_books.pack import close, tables
 from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.report_inputs import Inputs
 
 pytestmark = pytest.mark.usefixtures("no_settings")
@@ -48,10 +49,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def month(home: Path, *, is_on_disk: bool) -> Inputs:
     return load.inputs(
-        str(home / "store.db"),
-        mode="live",
-        period="2026-03",
-        ledger=str(home / "ledger.csv"),
+        CloseRequest(
+            store=str(home / "store.db"),
+            mode="live",
+            period="2026-03",
+            ledger=str(home / "ledger.csv"),
+        ),
         evidence=True,
         on_disk=is_on_disk,
     )
@@ -112,7 +115,10 @@ def test_the_first_page_has_hashes_whole_beside_the_ends_of_long_names(
     books = tmp_path / "the-shop-of-kariakoo-ledger-of-march-2026.csv"
     shutil.copy(home / "ledger.csv", books)
     loaded = load.inputs(
-        str(home / "store.db"), mode="live", period="2026-03", ledger=str(books), on_disk=True
+        CloseRequest(
+            store=str(home / "store.db"), mode="live", period="2026-03", ledger=str(books)
+        ),
+        on_disk=True,
     )
     folder = close.pack(report.report(loaded), out=tmp_path / "out").folder
     assert folder is not None

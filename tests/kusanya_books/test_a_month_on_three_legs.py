@@ -12,12 +12,13 @@ from kusanya_books.judge.report import Report, ReportVerdict, report
 from kusanya_books.match import breaks
 from kusanya_books.match.legs import Leg
 from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 
 
 def made_of(month: three_legs.Month) -> Report:
-    plain = load.inputs(mode="live", period="2020-01")
+    plain = load.inputs(CloseRequest(mode="live", period="2020-01"))
     made = month.made
     return report(
         msgspec.structs.replace(

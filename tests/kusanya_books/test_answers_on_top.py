@@ -13,6 +13,7 @@ from kusanya_books.columns import STATEMENT, TARIFF
 from kusanya_books.judge import failures, fees
 from kusanya_books.present import answers, views
 from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import period
 from kusanya_books.request.report_inputs import Inputs
 
@@ -22,7 +23,7 @@ Make = Callable[..., pd.DataFrame]
 
 @pytest.fixture(scope="module")
 def sample() -> Inputs:
-    return load.inputs("", period="2026-03")
+    return load.inputs(CloseRequest(period="2026-03"))
 
 
 def of(sample: Inputs, rows: pd.DataFrame, **parts: Any) -> Inputs:

@@ -177,9 +177,9 @@ def test_several_lines_of_one_payment_and_one_line_of_several_meet_by_exact_sums
         tolerance=Tolerance(amount=1),
     )
     assert codes(found) == {
-        1: "split_booking",
-        2: "split_booking",
-        "col_1": "split_booking",
+        1: "within_tolerance",
+        2: "within_tolerance",
+        "col_1": "within_tolerance",
         3: "split_booking",
         4: "split_booking",
         "col_2": "split_booking",

@@ -5,7 +5,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_books.judge.report import CloseResult
 from kusanya_books.pack import decisions
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_console.cli.command_line import main
 
 pytestmark = pytest.mark.usefixtures("no_settings")
@@ -79,17 +80,11 @@ def run(folder: Path, *lines: str, **options: Any) -> CloseResult:
     path = folder / "books.csv"
     listed = "".join(f"{line}\n" for line in lines)
     path.write_text(f"reference,amount,currency,booked_at\n{listed}", encoding="utf-8")
-    return reconcile.run(
-        **{
-            "first": date(2026, 3, 1),
-            "last": date(2026, 3, 31),
-            "mode": "live",
-            "store": str(folder / "store.db"),
-            "ledger": str(path),
-            "out": folder / "packs",
-            **options,
-        }
-    )
+    days = "2026-03-01..2026-03-31"
+    plain = {"period": days, "mode": "live", "store": str(folder / "store.db")}
+    out = options.pop("out", folder / "packs")
+    request = CloseRequest(**{**plain, "ledger": str(path), **options})
+    return reconcile.run(request, out=out)
 
 
 def line(number: int, amount: int = 1_000) -> str:

@@ -17,6 +17,7 @@ from kusanya_books.columns import COLLECTIONS, ITEMS, LEDGER
 from kusanya_books.judge import carried_legs, roll_forward
 from kusanya_books.match import bank
 from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import period
 from kusanya_books.request.earlier_period import EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
@@ -62,7 +63,7 @@ def line(number: int, **more: Any) -> Row:
 
 @pytest.fixture(scope="module")
 def plain() -> Inputs:
-    made = load.inputs(mode="live", period="2020-01")
+    made = load.inputs(CloseRequest(mode="live", period="2020-01"))
     return msgspec.structs.replace(
         made,
         collections=columns.empty(COLLECTIONS),

@@ -20,6 +20,7 @@ from kusanya_books.judge.amount_bands import bands
 from kusanya_books.judge.report import report
 from kusanya_books.present import environment_check
 from kusanya_books.read import load, tariff_file
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import period
 from kusanya_books.request.tolerance import Tolerance
 
@@ -52,7 +53,9 @@ def test_bands_and_spans_price_each_amount_and_day_once(
         "bands = [{ upto = 1000, fee = 10 }, { upto = 5000, fee = 20 }, { fee = 30 }]\n"
     )
     rows = collections_of(*({"amount": amount} for amount in (1, 1_000, 1_001, 5_000, 5_001)))
-    priced = fees.audit(load.inputs(period="2020-01", tariff=str(_written(tmp_path, text)))).tariff
+    priced = fees.audit(
+        load.inputs(CloseRequest(period="2020-01", tariff=str(_written(tmp_path, text))))
+    ).tariff
     found = fees.expected(rows, period=period("2026-03"), tariff=priced)
     assert found["expected"].sum() == 1 + 10 + 20 + 20 + 30
     assert found["unpriced"].sum() == 0
@@ -193,9 +196,11 @@ def test_a_fee_within_the_tolerance_is_no_exception(
 
 def test_the_whole_audit_keeps_to_the_tolerance_that_was_given(tmp_path: Path) -> None:
     tariff = str(_written(tmp_path, RATE.replace("180", "181")))
-    plain = load.inputs(period="2026-03", tariff=tariff)
+    plain = load.inputs(CloseRequest(period="2026-03", tariff=tariff))
     assert len(fees.audit(plain).exceptions) > 0
-    generous = load.inputs(period="2026-03", tariff=tariff, tolerance=Tolerance(fee=1_000))
+    generous = load.inputs(
+        CloseRequest(period="2026-03", tariff=tariff, tolerance=Tolerance(fee=1_000))
+    )
     assert fees.audit(generous).exceptions.empty
     made = report(generous)
     assert made.page("fee_exceptions").frame.empty

@@ -27,6 +27,7 @@ from kusanya_books.pack import close
 from kusanya_books.present import environment_check, timeline
 from kusanya_books.read import load
 from kusanya_books.read.store import exported
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import business_days, cutoff, period
 from kusanya_books.request.report_inputs import Inputs
 
@@ -107,7 +108,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
             store.record(delivered(fact) if fact.event_id else fact)
         for mode in Mode:
             store.parquet.write(home / "out", mode)
-    loaded = load.inputs(str(home / "store.db"), mode="live", period="2026-03")
+    loaded = load.inputs(CloseRequest(store=str(home / "store.db"), mode="live", period="2026-03"))
     charged = fees.tariff(loaded.frame, period=MARCH)
     return msgspec.structs.replace(loaded, tariff=charged)
 
@@ -246,12 +247,13 @@ def test_a_period_is_closed_from_an_export_as_from_its_store(
     store = inputs.source.removeprefix("store ")
     ended, again, of_store = (
         close.run(
-            first=MARCH.first,
-            last=MARCH.last,
+            CloseRequest(
+                period=f"{MARCH.first}..{MARCH.last}",
+                ledger=str(tmp_path / "books.csv"),
+                store=source,
+                mode="live",
+            ),
             out=tmp_path / out,
-            ledger=str(tmp_path / "books.csv"),
-            store=source,
-            mode="live",
         )
         for out, source in (("one", str(folder)), ("two", str(folder)), ("three", store))
     )
@@ -268,13 +270,13 @@ def test_a_period_is_closed_from_an_export_as_from_its_store(
     assert ended.unexplained == 0
     for name in ("csv/breaks.csv", "csv/bridge.csv", "csv/fees.csv", "closed.parquet"):
         assert (ended.folder / name).read_bytes() == (of_store.folder / name).read_bytes(), name
-    assert close.delta(ended.folder, store=str(folder)).empty
+    assert close.delta(ended.folder, CloseRequest(store=str(folder))).empty
 
 
 def test_an_export_has_no_earlier_position_and_no_rows_to_click(folder: Path) -> None:
     with pytest.raises(ConfigurationError, match="no earlier position"):
-        load.inputs(str(folder), mode="live", as_of=3)
-    loaded = load.inputs(str(folder), mode="live")
+        load.inputs(CloseRequest(store=str(folder), mode="live", as_of=3))
+    loaded = load.inputs(CloseRequest(store=str(folder), mode="live"))
     assert loaded.read > 30
     assert loaded.intents.empty
     with pytest.raises(InputRefused, match="load it whole"):

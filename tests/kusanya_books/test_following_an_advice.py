@@ -19,6 +19,7 @@ from kusanya_books.judge.report import Report, report
 from kusanya_books.match import breaks
 from kusanya_books.pack import close, decisions
 from kusanya_books.read import earlier_pack, load
+from kusanya_books.request.close_request import CloseRequest
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 OPEN = {
@@ -211,7 +212,10 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Months]:
             booked = given.assign(kind="payment", amount=given["amount"].abs())
             booked.to_csv(path, index=False, date_format="%Y-%m-%d")
             loaded = load.inputs(
-                str(home / "s.db"), mode="live", period=period, ledger=str(path), carried=carried
+                CloseRequest(
+                    store=str(home / "s.db"), mode="live", period=period, ledger=str(path)
+                ),
+                carried=carried,
             )
             judged_on = loaded.period.last
             return report(msgspec.structs.replace(loaded, ledger=given, judged_on=judged_on))
@@ -404,7 +408,9 @@ def payouts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Report, R
         store.record(observation("late", "10-31T23:00", status="failed", failure_code="x"))
 
         def close_month(period: str, lines: list[Any], carried: Any = None) -> Report:
-            loaded = load.inputs(str(home / "s.db"), mode="live", period=period, carried=carried)
+            loaded = load.inputs(
+                CloseRequest(store=str(home / "s.db"), mode="live", period=period), carried=carried
+            )
             given = statement(lines)
             judged_on = loaded.period.last
             return report(msgspec.structs.replace(loaded, statement=given, judged_on=judged_on))
@@ -467,7 +473,10 @@ def twice_paid(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
                 path, index=False, date_format="%Y-%m-%d"
             )
             loaded = load.inputs(
-                str(home / "s.db"), mode="live", period=period, ledger=str(path), carried=carried
+                CloseRequest(
+                    store=str(home / "s.db"), mode="live", period=period, ledger=str(path)
+                ),
+                carried=carried,
             )
             judged_on = loaded.period.last
             return report(msgspec.structs.replace(loaded, ledger=given, judged_on=judged_on))

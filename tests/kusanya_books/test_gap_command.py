@@ -16,6 +16,7 @@ from kusanya_books.judge import gap
 from kusanya_books.match import ledger
 from kusanya_books.pack import close
 from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import Period, period
 from kusanya_console.cli.command_line import main
 
@@ -134,7 +135,9 @@ def test_a_pack_is_searched_by_the_command_and_the_books_by_the_notebook(
     by_notebook = gap.explain(matched, total, period=day.period)
     assert by_notebook is not None
     assert by_notebook.searched.size in {1, 2}
-    result = close.finish(close.prepare(period="2026-03"), out=str(tmp_path / "packs"))
+    result = close.finish(
+        close.prepare(CloseRequest(period="2026-03")), out=str(tmp_path / "packs")
+    )
     code, out, err = kusanya(str(total), "--pack", str(result.folder), "--currency", "TZS")
     assert (code, err) == (0, "")
     assert by_notebook.searched.size is not None

@@ -22,6 +22,7 @@ from kusanya_books.judge import report
 from kusanya_books.pack import cells, close, tables, workbook
 from kusanya_books.pack.imprint import Imprint
 from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import period
 from kusanya_books.request.report_inputs import Inputs
 
@@ -77,7 +78,7 @@ def hostile_inputs(make: Make) -> Inputs:
             "booked_day": [pd.Timestamp("2026-03-05")],
         },
     )
-    plain = load.inputs(mode="live", period="2020-01")
+    plain = load.inputs(CloseRequest(mode="live", period="2020-01"))
     keys = columns.empty(KEYS)
     return msgspec.structs.replace(
         plain,

@@ -1,6 +1,6 @@
 """A file that does not hold what it says, or of which no row can be read, closes no period."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import kusanya_books as reconcile
 from kusanya.store import Store
 from kusanya_books.judge.report import CloseResult
 from kusanya_books.pack import close, summary
+from kusanya_books.request.close_request import CloseRequest
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 openpyxl: Any = import_module("openpyxl")
@@ -59,13 +60,13 @@ def files(home: Path, *, books: str = BOOKS, operator: str = "", bank: str = "")
 
 
 def run(home: Path, **texts: str) -> CloseResult:
-    days: dict[str, Any] = {"first": date(2026, 3, 1), "last": date(2026, 3, 31)}
-    return reconcile.run(**files(home, **texts), **days, out=home / "packs")
+    request = CloseRequest(**files(home, **texts), period="2026-03")
+    return reconcile.run(request, out=home / "packs")
 
 
 def judge(home: Path, **texts: str) -> tuple[str, str]:
     """Return verdict and sentence, without the work of a pack."""
-    made = close.prepare(**files(home, **texts), period="2026-03").report
+    made = close.prepare(CloseRequest(**files(home, **texts), period="2026-03")).report
     return made.verdict().value, summary.sentence(made, made.verdict())
 
 

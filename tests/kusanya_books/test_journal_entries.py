@@ -8,8 +8,10 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -17,12 +19,13 @@ from hypothesis import strategies as st
 
 from kusanya.errors import InputRefused, PackRefused
 from kusanya_books import columns
-from kusanya_books.columns import POSTINGS
+from kusanya_books.columns import POSTINGS, TARIFF
 from kusanya_books.judge import fees, postings
 from kusanya_books.match import settlement
 from kusanya_books.pack import account_map, close, journal_entries, journal_files
 from kusanya_books.pack.account_map import AccountMap
 from kusanya_books.read import load, tariff_file
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_console.cli.command_line import main
 
 pytestmark = pytest.mark.usefixtures("no_settings")
@@ -269,7 +272,7 @@ def test_a_month_is_posted_with_its_payouts_refunds_and_taxes(tmp_path: Path) ->
         'vat = 1800\nexcise = 1000\ntaxes = "inside"\n'
     )
     (tmp_path / "agreed.toml").write_text(text, encoding="utf-8")
-    month = load.inputs(period="2026-03", tariff=str(tmp_path / "agreed.toml"))
+    month = load.inputs(CloseRequest(period="2026-03", tariff=str(tmp_path / "agreed.toml")))
     daily = fees.daily(month.collections, period=month.period, tariff=month.tariff)
     found = columns.check(postings.postings(month, daily, payouts=settlement.of(month)), POSTINGS)
     taken = found[found["kind"] == "collections"]
@@ -284,6 +287,42 @@ def test_a_month_is_posted_with_its_payouts_refunds_and_taxes(tmp_path: Path) ->
     paid_out = found[found["kind"] != "collections"]
     assert paid_out["net"].sum() == matched.rows["net_settled"].sum() > 0
     assert tariff_file.read(tmp_path / "agreed.toml")["vat_bps"].tolist() == [1_800, 1_800]
+
+
+PRICES: list[dict[str, Any]] = [
+    {"mode": "live", "last_day": pd.Timestamp("2026-03-09"), "vat_bps": 1_600},
+    {"mode": "live", "first_day": pd.Timestamp("2026-03-10"), "vat_bps": 1_800},
+    {"mode": "test", "vat_bps": 100},
+    {"mode": "live", "channel": "TIGO_TZ", "vat_bps": 200},
+    {"mode": "live", "currency": "KES", "vat_bps": 300, "excise_bps": None},
+]
+"""VAT that differs by each thing that a price is of; excise is 1,000 but for Kenya."""
+
+
+@pytest.mark.parametrize(
+    ("of", "rates"),
+    [
+        ({"business_day": pd.Timestamp("2026-03-09")}, (1_000, 1_600)),
+        ({"business_day": pd.Timestamp("2026-03-10")}, (1_000, 1_800)),
+        ({"mode": "test"}, (1_000, 100)),
+        ({"channel": "TIGO_TZ"}, (1_000, 200)),
+        ({"currency": "KES"}, (0, 300)),
+        ({"channel": "AIRTEL_TZ"}, (0, 0)),
+    ],
+)
+def test_taxes_are_those_of_the_price_of_its_mode_currency_channel_and_day(
+    of: dict[str, Any], rates: tuple[int, int]
+) -> None:
+    plain = {"currency": "TZS", "channel": "MPESA_TZ"}
+    rows = [
+        {**dict.fromkeys(TARIFF.columns), **plain, "excise_bps": 1_000, **price} for price in PRICES
+    ]
+    agreed = columns.frame(TARIFF, {name: [row[name] for row in rows] for name in TARIFF.columns})
+    inputs = msgspec.structs.replace(
+        load.inputs(CloseRequest(mode="live", period="2026-03")), tariff=agreed
+    )
+    asked = {"mode": "live", "business_day": pd.Timestamp("2026-03-20"), **plain, **of}
+    assert postings._rates(inputs, SimpleNamespace(**asked)) == rates
 
 
 @pytest.fixture
@@ -307,7 +346,8 @@ def test_the_command_writes_what_the_pack_of_the_same_run_holds(
 ) -> None:
     accounts(tmp_path)
     result = close.finish(
-        close.prepare(period="2026-03-01..2026-03-03", accounts="accounts.toml"), out="packs"
+        close.prepare(CloseRequest(period="2026-03-01..2026-03-03", accounts="accounts.toml")),
+        out="packs",
     )
     assert result.folder is not None
     for form in ("quickbooks", "xero", "odoo"):
@@ -325,7 +365,7 @@ def test_the_command_writes_what_the_pack_of_the_same_run_holds(
     assert '"journals/odoo.csv"' in manifest
     gap = ACCOUNTS.replace('bank = "=Bank"', "")
     accounts(tmp_path, gap)
-    closing = close.prepare(period="2026-03-01..2026-03-03", accounts="accounts.toml")
+    closing = close.prepare(CloseRequest(period="2026-03-01..2026-03-03", accounts="accounts.toml"))
     written = close.finish(closing, out="gap")
     assert written.folder is not None
     assert (written.folder / "report.html").exists()
@@ -372,7 +412,7 @@ def test_a_days_taxes_are_those_of_the_price_that_holds_on_it(
     at = datetime.fromisoformat(f"2026-03-{day}T09:00:00+00:00")
     rows = collections_of({"amount": 10_000, "fee": 180, "created_at": at, "completed_at": at})
     month = msgspec.structs.replace(
-        load.inputs(period="2026-03", tariff=str(tmp_path / "agreed.toml")),
+        load.inputs(CloseRequest(period="2026-03", tariff=str(tmp_path / "agreed.toml"))),
         collections=rows,
         statement=None,
     )

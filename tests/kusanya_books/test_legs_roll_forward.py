@@ -18,6 +18,7 @@ from kusanya_books.judge import fees
 from kusanya_books.judge.report import Report, ReportVerdict, report
 from kusanya_books.pack import close, decisions
 from kusanya_books.read import earlier_pack, load
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import period
 from kusanya_books.request.earlier_period import EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
@@ -250,7 +251,7 @@ def without_a_pack(march: Report) -> EarlierPeriod:
 def test_a_month_on_three_legs_whose_advice_was_followed_leaves_nothing(
     seed: int, tmp_path: Path
 ) -> None:
-    plain = load.inputs(mode="live", period="2020-01")
+    plain = load.inputs(CloseRequest(mode="live", period="2020-01"))
     month = three_legs.month(seed=seed, rows=1_200)
     tariff = fees.tariff(month.made.collections, period=month.made.period)
     march = close_march(plain, month, tariff)
@@ -344,7 +345,7 @@ def month_of(
 @pytest.mark.parametrize("kind", ["payment", "payout", "fee", "reversal", "other"])
 @pytest.mark.parametrize("amount", [-7, 7])
 def test_another_line_of_a_receipt_clears_nothing_of_what_is_open(kind: str, amount: int) -> None:
-    plain = load.inputs(mode="live", period="2020-01")
+    plain = load.inputs(CloseRequest(mode="live", period="2020-01"))
     of = {"receipt": "RX12345678", "reference": "B-9", "channel": "MPESA_TZ"}
     march_at, april_at = (datetime(2026, month, 10, 12, tzinfo=EAT) for month in (3, 4))
     march = month_of(plain, "2026-03", {**of, "at": march_at, "kind": "payment", "amount": 500_000})

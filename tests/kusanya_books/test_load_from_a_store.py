@@ -24,6 +24,7 @@ from kusanya_books.columns import COLLECTIONS
 from kusanya_books.judge import fees
 from kusanya_books.read import load
 from kusanya_books.read.store import rollup_control
+from kusanya_books.request.close_request import CloseRequest
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
@@ -75,7 +76,7 @@ def test_the_frame_says_what_the_store_says(store: Store, path: str) -> None:
     store.record(observation(1))
     store.record(observation(2, status="failed", failure_code="insufficient_funds"))
     store.record(observation(3, Source.ANSWER))
-    made = load.inputs(path, period="2026-03")
+    made = load.inputs(CloseRequest(store=path, period="2026-03"))
     frame = columns.check(made.frame, COLLECTIONS)
     assert frame["id"].tolist() == ["col_1", "col_2", "col_3"]
     assert frame["status"].tolist() == ["succeeded", "failed", "created"]
@@ -91,7 +92,7 @@ def test_only_one_mode_is_loaded_and_the_other_is_known_by_its_keys(
 ) -> None:
     store.record(observation(1))
     store.record(observation(2, mode=Mode.LIVE))
-    live = load.inputs(path, mode="live", period="2026-03")
+    live = load.inputs(CloseRequest(store=path, mode="live", period="2026-03"))
     assert live.frame["id"].tolist() == ["col_2"]
     assert live.other_mode["reference"].tolist() == ["R-1"]
 
@@ -101,7 +102,7 @@ def test_the_period_is_widened_and_what_finished_in_it_is_there(store: Store, pa
     store.record(observation(1, created_at=NOON - 7 * day))
     store.record(observation(2, created_at=NOON - 8 * day))
     store.record(observation(3, created_at=NOON - 40 * day, completed_at=NOON, observed_at=NOON))
-    made = load.inputs(path, period="2026-03-05")
+    made = load.inputs(CloseRequest(store=path, period="2026-03-05"))
     assert sorted(made.frame["id"]) == ["col_1", "col_3"]
 
 
@@ -109,14 +110,14 @@ def test_as_of_an_earlier_position_later_facts_do_not_exist(store: Store, path: 
     store.record(observation(1, Source.ANSWER))
     store.record(observation(2))
     position = store.feed.head()
-    before = load.inputs(path, period="2026-03").frame
+    before = load.inputs(CloseRequest(store=path, period="2026-03")).frame
     store.record(observation(1))
     store.record(observation(4))
     store.record(observation(5, mode=Mode.LIVE))
-    then = load.inputs(path, period="2026-03", as_of=position)
+    then = load.inputs(CloseRequest(store=path, period="2026-03", as_of=position))
     pd.testing.assert_frame_equal(then.frame, before)
     assert len(then.other_mode) == 0
-    now = load.inputs(path, period="2026-03").frame
+    now = load.inputs(CloseRequest(store=path, period="2026-03")).frame
     assert now["status"].tolist() == ["succeeded"] * 3
 
 
@@ -125,7 +126,7 @@ def test_evidence_keeps_the_fees_of_the_sources_apart(store: Store, path: str) -
     store.record(observation(1, fee=20))
     store.record(observation(1, Source.POLL, fee=18))
     store.record(observation(2))
-    frame = load.inputs(path, period="2026-03", evidence=True).frame
+    frame = load.inputs(CloseRequest(store=path, period="2026-03"), evidence=True).frame
     assert frame[["fee_202", "fee_event", "fee_get"]].iloc[0].tolist() == [18, 20, 18]
     assert frame["contradictions"].tolist() == [1, 0]
     assert frame["fee_202"].isna().tolist() == [False, True]
@@ -156,7 +157,8 @@ def test_evidence_is_what_folding_every_collection_says(empty_store: Path, round
                 ends = [(kept.record(fact), kept.feed.head())[1] for fact in facts]
                 upto = max(0, kept.feed.head() - late)
                 made = load.inputs(
-                    f"{folder}/store.db", period="2026-03", evidence=True, as_of=upto
+                    CloseRequest(store=f"{folder}/store.db", period="2026-03", as_of=upto),
+                    evidence=True,
                 )
         for place, collection_id in enumerate(made.frame["id"]):
             state = fold(
@@ -178,24 +180,28 @@ def test_what_a_test_signature_says_of_a_live_collection_is_never_counted_as_liv
     before = store.feed.head()
     store.record(observation(1, amount=7_000))
     store.record(observation(2, mode=Mode.LIVE))
-    live = load.inputs(path, period="2026-03", mode="live", evidence=True)
+    live = load.inputs(CloseRequest(store=path, period="2026-03", mode="live"), evidence=True)
     assert live.frame["status"].tolist() == ["created", "succeeded"]
     assert live.frame["amount"].tolist() == [1_000, 1_000]
     assert live.frame["contradictions"].tolist() == [1, 0]
     assert live.frame["fee_event"].isna().tolist() == [True, False]
     assert live.control["agrees"].all()
-    test = load.inputs(path, period="2026-03", mode="test", evidence=True)
+    test = load.inputs(CloseRequest(store=path, period="2026-03", mode="test"), evidence=True)
     assert test.frame["amount"].tolist() == [7_000]
-    earlier = load.inputs(path, period="2026-03", mode="live", as_of=before, evidence=True)
+    earlier = load.inputs(
+        CloseRequest(store=path, period="2026-03", mode="live", as_of=before), evidence=True
+    )
     assert earlier.frame["status"].tolist() == ["created"]
     assert earlier.frame["contradictions"].tolist() == [0]
-    assert load.inputs(path, period="2026-03", mode="test", as_of=before).frame.empty
+    assert load.inputs(
+        CloseRequest(store=path, period="2026-03", mode="test", as_of=before)
+    ).frame.empty
 
 
 def test_what_was_loaded_agrees_with_the_rollups(store: Store, path: str) -> None:
     store.record(observation(1))
     store.record(observation(2, status="expired", amount=7))
-    made = load.inputs(path, period="2026-03")
+    made = load.inputs(CloseRequest(store=path, period="2026-03"))
     assert made.control["agrees"].all()
     assert made.control["amount_rollup"].tolist() == [7, 1_000]
     total = fees.daily(made.collections, period=made.period).iloc[-1]
@@ -211,7 +217,7 @@ def test_what_was_loaded_agrees_with_the_rollups(store: Store, path: str) -> Non
 def test_an_absurd_amount_does_not_keep_a_month_from_agreeing(store: Store, path: str) -> None:
     store.record(observation(1, amount=2**63 - 1))
     store.record(observation(2, amount=2**63 - 1, fee=2**62))
-    made = load.inputs(path, period="2026-03")
+    made = load.inputs(CloseRequest(store=path, period="2026-03"))
     assert made.control["agrees"].all()
     assert made.frame["amount"].tolist() == [2**63 - 1] * 2
 
@@ -230,18 +236,18 @@ def test_an_intent_without_an_answer_is_known_as_of_its_time(store: Store, path:
     store.intents.begin_attempt(intent.id, at=NOON)
     sent = store.feed.head()
     store.intents.resolve(intent.id, collection_id=None, sentence="never arrived")
-    assert load.inputs(path, period="2026-03").intents.empty
-    then = load.inputs(path, period="2026-03", as_of=sent).intents
+    assert load.inputs(CloseRequest(store=path, period="2026-03")).intents.empty
+    then = load.inputs(CloseRequest(store=path, period="2026-03", as_of=sent)).intents
     assert then["reference"].tolist() == ["R-9"]
     assert then["sent_at"].tolist() == [NOON]
 
 
 def test_without_a_collection_there_is_no_latest_month(store: Store, path: str) -> None:
     with pytest.raises(ConfigurationError, match="no test collection"):
-        load.inputs(path)
+        load.inputs(CloseRequest(store=path))
     store.record(observation(1))
     assert (
-        str(load.inputs(path, period="newest").period)
+        str(load.inputs(CloseRequest(store=path, period="newest")).period)
         == "2026-03-01 to 2026-03-31, EAT, cutoff 00:00"
     )
 
@@ -250,22 +256,26 @@ def test_the_latest_month_is_over_and_the_newest_may_still_run(store: Store, pat
     store.record(observation(1))
     store.record(observation(2, created_at=NOON + timedelta(days=30)))
     april = ManualClock(datetime(2026, 4, 10, tzinfo=UTC))
-    assert load.inputs(path, clock=april).period.first == date(2026, 3, 1)
-    assert load.inputs(path, period="newest", clock=april).period.first == date(2026, 4, 1)
+    assert load.inputs(CloseRequest(store=path), clock=april).period.first == date(2026, 3, 1)
+    assert load.inputs(CloseRequest(store=path, period="newest"), clock=april).period.first == date(
+        2026, 4, 1
+    )
     # The first instant of May in East Africa: April is over.
     may = ManualClock(datetime(2026, 4, 30, 21, tzinfo=UTC))
-    assert load.inputs(path, clock=may).period.first == date(2026, 4, 1)
+    assert load.inputs(CloseRequest(store=path), clock=may).period.first == date(2026, 4, 1)
     store.parquet.write(Path(path).parent / "out", Mode.TEST)
     exported = str(Path(path).parent / "out")
-    assert load.inputs(exported, mode="test", clock=april).period.first == date(2026, 3, 1)
-    yesterday = load.inputs(path, period="yesterday", clock=april).period
+    assert load.inputs(CloseRequest(store=exported, mode="test"), clock=april).period.first == date(
+        2026, 3, 1
+    )
+    yesterday = load.inputs(CloseRequest(store=path, period="yesterday"), clock=april).period
     assert (yesterday.first, yesterday.last) == (date(2026, 4, 9), date(2026, 4, 9))
 
 
 def test_a_month_that_runs_is_the_latest_where_there_is_no_other(store: Store, path: str) -> None:
     store.record(observation(1))
     running = ManualClock(NOON + timedelta(hours=1))
-    assert load.inputs(path, clock=running).period.first == date(2026, 3, 1)
+    assert load.inputs(CloseRequest(store=path), clock=running).period.first == date(2026, 3, 1)
 
 
 def test_the_environment_names_store_and_mode(
@@ -280,7 +290,7 @@ def test_the_environment_names_store_and_mode(
 
 
 def test_an_empty_store_gives_an_empty_frame_with_its_types(store: Store, path: str) -> None:
-    made = load.inputs(path, period="2026-03", evidence=True)
+    made = load.inputs(CloseRequest(store=path, period="2026-03"), evidence=True)
     assert made.frame.dtypes.equals(columns.empty(COLLECTIONS).dtypes)
     assert len(made.frame) == 0
 
@@ -290,9 +300,9 @@ def test_an_empty_store_gives_an_empty_frame_with_its_types(store: Store, path: 
 )
 def test_what_cannot_be_meant_is_refused(store: Store, path: str, wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
-        load.inputs(path, **{"period": "2026-03", **wrong})
+        load.inputs(CloseRequest(store=path, **{"period": "2026-03", **wrong}))
 
 
 def test_a_store_that_is_not_there_is_an_error_and_not_sample_data(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
-        load.inputs(str(tmp_path / "none.db"), period="2026-03")
+        load.inputs(CloseRequest(store=str(tmp_path / "none.db"), period="2026-03"))

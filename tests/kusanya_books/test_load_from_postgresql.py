@@ -16,6 +16,7 @@ from kusanya.store import Store
 from kusanya.wire import Collection, Mode
 from kusanya_books.pack import close, summary, tables
 from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_console.cli.command_line import main
 
 pytestmark = pytest.mark.postgres
@@ -117,7 +118,9 @@ def test_both_engines_give_the_same_inputs(
     *stores, position = addresses
     as_of = None if late else position
     sqlite, postgres = (
-        load.inputs(store, mode=mode, period="2026-03", evidence=evidence, as_of=as_of)
+        load.inputs(
+            CloseRequest(store=store, mode=mode, period="2026-03", as_of=as_of), evidence=evidence
+        )
         for store in stores
     )
     same(sqlite.frame, postgres.frame)
@@ -138,7 +141,9 @@ def test_both_engines_close_with_the_same_figures(
     books = tmp_path / "books.csv"
     books.write_text("reference,amount,currency,booked_at\nR-x,5,TZS,2026-03-05\n")
     made = [
-        close.prepare(store, period="2026-03", mode="live", ledger=str(books)).report
+        close.prepare(
+            CloseRequest(store=store, period="2026-03", mode="live", ledger=str(books))
+        ).report
         for store in addresses[:2]
     ]
     for name in ("bridge", "ageing", "fees", "tariff", "failure_codes", "recovery", "breaks"):

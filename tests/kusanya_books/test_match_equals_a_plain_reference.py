@@ -206,8 +206,9 @@ def expected(
                     return f"{who}_in_earlier_period"
                 if day_of(when) > MARCH.last:
                     return f"{who}_in_later_period"
-            return "timing"
-        return "matched"
+        if b["amount"] != due[s["id"]] or b["fee"] not in {None, s["fee"]}:
+            return "within_tolerance"
+        return "matched" if day_of(b["booked_at"]) == day_of(s["completed_at"]) else "timing"
 
     judged: list[Judged] = [(b, s, rule, verdict(b, s)) for b, s, rule in whole]
     met_by_spelling = spelled(judged, paid, due)
@@ -244,6 +245,9 @@ def expected(
             code = form
             if form != "booked_by_day_net":
                 days = [*booked_on, *paid_on]
+                apart = sum(b["amount"] for b in group_lines) - sum(
+                    due[s["id"]] for s in group_paid
+                )
                 crosses = min(days) < MARCH.first or max(days) > MARCH.last
                 crosses = crosses and (max(days) - min(days)).days == TERMS.grace_days
                 edges = {
@@ -253,6 +257,7 @@ def expected(
                     "paid_in_later_period": paid_on[-1] > MARCH.last,
                     "booked_in_earlier_period": booked_on[0] < MARCH.first,
                     "booked_in_later_period": booked_on[-1] > MARCH.last,
+                    "within_tolerance": apart != 0,
                     "timing": len({*booked_on, *paid_on}) > 1,
                 }
                 code = next((name for name, is_so in edges.items() if is_so), form)

@@ -23,11 +23,12 @@ from kusanya_books.judge import report
 from kusanya_books.judge.report import CloseResult
 from kusanya_books.pack import close
 from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
 HEADER = "reference,amount,currency,booked_at\n"
-MARCH: dict[str, Any] = {"first": date(2026, 3, 1), "last": date(2026, 3, 31), "mode": "live"}
+MARCH: dict[str, Any] = {"period": "2026-03-01..2026-03-31", "mode": "live"}
 
 
 class ClosedMonth(NamedTuple):
@@ -49,7 +50,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> ClosedMonth:
     watch(home / "store.db")
     said: list[str] = []
     options = {**MARCH, "store": str(home / "store.db"), "ledger": agreeing(home)}
-    result = reconcile.run(**options, out=home / "out", progress=said.append)
+    result = reconcile.run(CloseRequest(**options), out=home / "out", progress=said.append)
     assert result.folder is not None
     return ClosedMonth(home, result, result.folder, said)
 
@@ -84,7 +85,7 @@ def test_books_that_agree_are_reconciled_and_the_same_run_is_the_same_bytes(
     closed: ClosedMonth, store: Store, tmp_path: Path
 ) -> None:
     options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
-    again = reconcile.run(**options, out=tmp_path / "two")
+    again = reconcile.run(CloseRequest(**options), out=tmp_path / "two")
     first = closed.result
     assert (first.verdict, first.exit_code, first.breaks) == ("reconciled", 0, 0)
     assert "agree" in first.sentence
@@ -114,8 +115,10 @@ def test_the_same_store_in_another_place_gives_the_same_bytes_and_the_run_may_be
 ) -> None:
     home = closed.home
     shutil.copy(home / "store.db", tmp_path / "shop.db")
-    options = {**MARCH, "ledger": str(home / "ledger.csv"), "out": home / "out"}
-    again = reconcile.run(**options, store=str(tmp_path / "shop.db"))
+    request = CloseRequest(
+        **MARCH, store=str(tmp_path / "shop.db"), ledger=str(home / "ledger.csv")
+    )
+    again = reconcile.run(request, out=home / "out")
     assert (closed.result.exit_code, again.sentence) == (0, closed.result.sentence)
     assert again.folder == closed.folder
     for path in closed.folder.rglob("*.*"):
@@ -129,24 +132,21 @@ def test_a_break_is_exit_one_unless_it_is_within_the_limit(store: Store, tmp_pat
     options["ledger"] = books(tmp_path, "R-1,1000,TZS,2026-03-05T13:00:30+03:00")
     # Something heard later: what is still missing then is not on its way any more.
     store.record(paid(6, status="failed", at=NOON + timedelta(days=15)))
-    made = close.prepare(**options)
+    made = close.prepare(CloseRequest(**options))
     out = str(tmp_path / "out")
     found = close.finish(made, out=out)
     assert (found.verdict, found.exit_code, found.breaks) == ("breaks", 1, 4)
     assert found.by_code == {"missing_in_ledger": 4}
     assert found.unexplained == 0
-    within = close.finish(made, out=out, max_breaks=4)
+    within = close.finish(close.prepare(CloseRequest(**options, max_breaks=4)), out=out)
     assert (within.verdict, within.exit_code) == ("reconciled", 0)
     assert within.run_id != found.run_id
 
 
 def test_a_rejected_row_closes_nothing_and_stands_in_the_pack(store: Store, tmp_path: Path) -> None:
-    found = reconcile.run(
-        **MARCH,
-        store=str(tmp_path / "store.db"),
-        ledger=books(tmp_path, "R-1,10.5,TZS,2026-03-05", "R-2,x,TZS,2026-03-05"),
-        out=tmp_path / "out",
-    )
+    ledger = books(tmp_path, "R-1,10.5,TZS,2026-03-05", "R-2,x,TZS,2026-03-05")
+    request = CloseRequest(**MARCH, store=str(tmp_path / "store.db"), ledger=ledger)
+    found = reconcile.run(request, out=tmp_path / "out")
     assert (found.verdict, found.exit_code) == ("not closed", 1)
     assert found.sentence.startswith("Not closed: 2 input row(s) could not be read")
     assert "amount is not a whole number" in found.sentence
@@ -166,8 +166,9 @@ def test_what_was_read_is_held_against_the_total_that_the_file_states(
     agreeing(tmp_path)
     with (tmp_path / "ledger.csv").open("a", encoding="utf-8") as file:
         file.write(f"Total,{states},,\n")
-    options = {**MARCH, "store": str(tmp_path / "store.db"), "out": tmp_path / "out"}
-    found = reconcile.run(**options, ledger=str(tmp_path / "ledger.csv"))
+    ledger = str(tmp_path / "ledger.csv")
+    request = CloseRequest(**MARCH, store=str(tmp_path / "store.db"), ledger=ledger)
+    found = reconcile.run(request, out=tmp_path / "out")
     assert found.folder is not None
     text = (found.folder / "csv" / "control_totals.raw.csv").read_text(encoding="utf-8")
     head, line = (row.split(",") for row in text.splitlines())
@@ -180,12 +181,8 @@ def test_a_total_past_63_bits_closes_nothing_and_names_the_row(
     store: Store, tmp_path: Path
 ) -> None:
     store.record(paid(7, amount=2**63 - 1))
-    found = reconcile.run(
-        **MARCH,
-        store=str(tmp_path / "store.db"),
-        ledger=agreeing(tmp_path),
-        out=tmp_path / "out",
-    )
+    request = CloseRequest(**MARCH, store=str(tmp_path / "store.db"), ledger=agreeing(tmp_path))
+    found = reconcile.run(request, out=tmp_path / "out")
     assert found.verdict == "failed"
     assert "the largest amount of collection col_7 is 9,223,372,036,854,775,807" in found.sentence
     assert "the largest amount of ledger row 6 is 5,000" in found.sentence
@@ -199,22 +196,26 @@ def test_what_cannot_be_read_is_a_failed_run_in_one_line(
     store: Store, tmp_path: Path, wrong: dict[str, str], says: str
 ) -> None:
     options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
-    found = reconcile.run(**{**options, **wrong}, out=tmp_path / "out")
+    found = reconcile.run(CloseRequest(**{**options, **wrong}), out=tmp_path / "out")
     assert found.verdict == "failed"
     assert says in found.sentence
     assert "\n" not in found.sentence
 
 
 def test_what_the_caller_got_wrong_is_an_error_of_usage(store: Store, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"store": str(tmp_path / "store.db"), "out": tmp_path / "out"}
+    path, out = str(tmp_path / "store.db"), tmp_path / "out"
     with pytest.raises(ConfigurationError, match="before it begins"):
-        reconcile.run(**options, first=date(2026, 3, 2), last=date(2026, 3, 1))
+        reconcile.run(CloseRequest(store=path, period="2026-03-02..2026-03-01"), out=out)
     with pytest.raises(ConfigurationError, match="journal ends"):
-        reconcile.run(**options, **MARCH, as_of=99)
+        reconcile.run(CloseRequest(**MARCH, store=path, as_of=99), out=out)
+    with pytest.raises(ConfigurationError, match="name the period's days"):
+        reconcile.run(CloseRequest(store=path, carry=True), out=out)
 
 
 def test_without_a_ledger_nothing_is_proven(store: Store, tmp_path: Path) -> None:
-    found = reconcile.run(**MARCH, store=str(tmp_path / "store.db"), out=tmp_path / "out")
+    found = reconcile.run(
+        CloseRequest(**MARCH, store=str(tmp_path / "store.db")), out=tmp_path / "out"
+    )
     assert found.verdict == "not proven"
     assert "no ledger was given" in found.sentence
     assert found.folder is not None
@@ -228,21 +229,21 @@ def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
     position = store.feed.head()
     store.record(paid(9, at=NOON + timedelta(hours=9)))
     store.record(paid(1, status="failed", failure_code="declined", at=NOON + timedelta(hours=1)))
-    again = reconcile.run(**options, as_of=position, out=tmp_path / "again")
+    again = reconcile.run(CloseRequest(**options, as_of=position), out=tmp_path / "again")
     assert again.run_id == closed.result.run_id
     assert again.folder is not None
     assert (closed.folder / "manifest.json").read_bytes() == (
         again.folder / "manifest.json"
     ).read_bytes()
-    late = close.delta(closed.folder, store=options["store"])
+    late = close.delta(closed.folder, CloseRequest(store=options["store"]))
     changes = late[["key", "change", "field", "before", "now", "amount_effect", "fee_effect"]]
     rows = changes.astype("object").where(changes.notna(), None).to_numpy().tolist()
     assert ["col_1", "changed", "status", "succeeded", "contradiction", -1_000, -18] in rows
     assert ["col_9", "added", "status", None, "succeeded", 9_000, 162] in rows
     assert late["amount_effect"].sum() == 8_000
     assert set(late["closed_run_id"]) == {closed.result.run_id}
-    april = {**options, "first": date(2026, 4, 1), "last": date(2026, 4, 30)}
-    carried = reconcile.run(**april, previous=closed.folder, out=tmp_path / "april")
+    april = {**options, "period": "2026-04", "previous": str(closed.folder)}
+    carried = reconcile.run(CloseRequest(**april), out=tmp_path / "april")
     assert carried.folder is not None
     assert "col_9" in (carried.folder / "csv" / "late.csv").read_text()
 
@@ -251,18 +252,22 @@ def test_a_folder_that_is_no_pack_or_of_another_store_is_refused(
     closed: ClosedMonth, store: Store, tmp_path: Path
 ) -> None:
     options = {**MARCH, "store": str(tmp_path / "store.db"), "ledger": agreeing(tmp_path)}
-    found = reconcile.run(**options, previous=tmp_path, out=tmp_path / "out")
+    found = reconcile.run(CloseRequest(**options, previous=str(tmp_path)), out=tmp_path / "out")
     assert found.verdict == "failed"
     assert "not the folder of a pack" in found.sentence
     with Store.open(tmp_path / "other.db"):
         pass
     options["store"] = str(tmp_path / "other.db")
-    found = reconcile.run(**options, previous=closed.folder, out=tmp_path / "out")
+    found = reconcile.run(
+        CloseRequest(**options, previous=str(closed.folder)), out=tmp_path / "out"
+    )
     assert "another store" in found.sentence
 
 
 def test_a_pack_that_was_edited_is_not_overwritten(store: Store, tmp_path: Path) -> None:
-    made = report.report(load.inputs(str(tmp_path / "store.db"), mode="live", period="2026-03"))
+    made = report.report(
+        load.inputs(CloseRequest(store=str(tmp_path / "store.db"), mode="live", period="2026-03"))
+    )
     first = close.pack(made, out=tmp_path / "out")
     assert first.folder is not None
     assert close.pack(made, out=tmp_path / "out").folder == first.folder
@@ -273,7 +278,9 @@ def test_a_pack_that_was_edited_is_not_overwritten(store: Store, tmp_path: Path)
 
 
 def test_a_pack_that_cannot_be_written_leaves_nothing(store: Store, tmp_path: Path) -> None:
-    made = report.report(load.inputs(str(tmp_path / "store.db"), mode="live", period="2026-03"))
+    made = report.report(
+        load.inputs(CloseRequest(store=str(tmp_path / "store.db"), mode="live", period="2026-03"))
+    )
     (tmp_path / "file").write_text("")
     with pytest.raises(PackRefused, match="cannot write"):
         close.pack(made, out=tmp_path / "file")

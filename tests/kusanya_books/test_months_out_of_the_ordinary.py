@@ -14,6 +14,7 @@ from kusanya_books.judge import failures, fees, report
 from kusanya_books.match import settlement
 from kusanya_books.read import load
 from kusanya_books.read.sample import faults as sample_faults
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import period
 from kusanya_books.request.report_inputs import Inputs
 
@@ -26,7 +27,7 @@ Make = Callable[..., pd.DataFrame]
 @pytest.fixture(scope="module")
 def empty() -> Inputs:
     """Return the inputs of a month in which nothing happened."""
-    return load.inputs(mode="live", period="2020-01")
+    return load.inputs(CloseRequest(mode="live", period="2020-01"))
 
 
 def month_of(inputs: Inputs, frame: pd.DataFrame) -> report.Report:

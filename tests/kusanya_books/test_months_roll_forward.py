@@ -17,6 +17,7 @@ from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_books.match import ledger
 from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
 
 OCTOBER, NOVEMBER = "2026-10", "2026-11"
 Codes = Callable[..., dict[str, str]]
@@ -97,7 +98,9 @@ def codes(source: str, tmp_path_factory: pytest.TempPathFactory) -> Codes:
     def read(period: str, *lines: str) -> dict[str, str]:
         listed = "".join(f"{line}\n" for line in lines)
         path.write_text(f"reference,amount,currency,booked_at\n{listed}", encoding="utf-8")
-        matched = ledger.of(load.inputs(source, mode="live", period=period, ledger=str(path)))
+        matched = ledger.of(
+            load.inputs(CloseRequest(store=source, mode="live", period=period, ledger=str(path)))
+        )
         assert matched is not None
         assert matched.unexplained == 0
         rows = matched.rows.iloc[::-1]
@@ -148,7 +151,9 @@ def test_an_order_that_was_paid_and_booked_in_two_months_is_suspected(
     books.write_text(
         "reference,amount,currency,booked_at\nR4,1000,TZS,2026-10-03\nR4,1000,TZS,2026-11-20\n"
     )
-    matched = ledger.of(load.inputs(source, mode="live", period=NOVEMBER, ledger=str(books)))
+    matched = ledger.of(
+        load.inputs(CloseRequest(store=source, mode="live", period=NOVEMBER, ledger=str(books)))
+    )
     assert matched is not None
     [double] = matched.doubles.to_dict("records")
     assert double["collection_ids"] == "col_R4-first col_R4-second"
@@ -175,13 +180,13 @@ def test_an_export_that_does_not_say_what_has_no_answer_proves_no_books(tmp_path
     books = tmp_path / "books.csv"
     books.write_text("reference,amount,currency,booked_at\n")
     options: dict[str, Any] = {"mode": "live", "period": OCTOBER}
-    assert load.inputs(str(tmp_path / "out"), **options).read == 1
+    assert load.inputs(CloseRequest(store=str(tmp_path / "out"), **options)).read == 1
     with pytest.raises(InputRefused, match="export again, or name the store"):
-        load.inputs(str(tmp_path / "out"), **options, ledger=str(books))
+        load.inputs(CloseRequest(store=str(tmp_path / "out"), **options, ledger=str(books)))
 
 
 def test_what_was_looked_up_is_no_part_of_the_months_own_figures(source: str) -> None:
-    plain = load.inputs(source, mode="live", period=NOVEMBER)
+    plain = load.inputs(CloseRequest(store=source, mode="live", period=NOVEMBER))
     assert plain.outside is None or plain.outside.empty
     assert plain.judged_on == date(2026, 12, 31)
 
@@ -196,8 +201,8 @@ def test_a_later_fact_does_not_exist_for_what_is_looked_up_as_of_an_earlier_posi
     books = tmp_path / "books.csv"
     books.write_text("reference,amount,currency,booked_at\nR2,1000,TZS,2026-11-12\n")
     options: dict[str, Any] = {"mode": "live", "period": NOVEMBER, "ledger": str(books)}
-    now = load.inputs(str(tmp_path / "s.db"), **options)
-    then = load.inputs(str(tmp_path / "s.db"), **options, as_of=before)
+    now = load.inputs(CloseRequest(store=str(tmp_path / "s.db"), **options))
+    then = load.inputs(CloseRequest(store=str(tmp_path / "s.db"), **options, as_of=before))
     assert now.outside is not None
     assert then.outside is not None
     assert now.outside["id"].tolist() == ["col_R2"]

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from kusanya_books.judge import findings, report
 from kusanya_books.judge.report import CloseResult, ReportVerdict
 from kusanya_books.present import views
 from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.tolerance import Tolerance
 from kusanya_console.cli.command_line import main
 
@@ -55,15 +56,14 @@ def books(folder: Path, *references: str) -> str:
 
 
 def run(folder: Path, *references: str, month: int = 3, **options: Any) -> CloseResult:
-    return reconcile.run(
-        first=date(2026, month, 1),
-        last=date(2026, month, 30),
+    request = CloseRequest(
+        period=f"2026-{month:02d}-01..2026-{month:02d}-30",
         mode="live",
         store=str(folder / "store.db"),
         ledger=books(folder, *references),
-        out=folder / "packs",
         **options,
     )
+    return reconcile.run(request, out=folder / "packs")
 
 
 def findings_of(ended: CloseResult) -> dict[str, tuple[int, int | None]]:
@@ -119,9 +119,12 @@ def test_late_changes_of_an_earlier_period_are_not_reconciled(store: Store, tmp_
     closed = run(tmp_path, "R-1", "R-2", "R-3")
     assert (closed.exit_code, findings_of(closed)) == (0, {})
     store.record(paid(9, at=NOON + timedelta(hours=9)))
-    april = run(tmp_path, "R-1", "R-2", "R-3", month=4, previous=closed.folder)
-    assert findings_of(april) == {"late changes of an earlier period": (1, 1_000)}
-    assert april.exit_code == 1
+    april = run(tmp_path, "R-1", "R-2", "R-3", month=4, previous=str(closed.folder))
+    late = {"late changes of an earlier period": (1, 1_000)}
+    assert findings_of(april) == {**late, "open items of earlier periods": (1, 1_000)}
+    booked = run(tmp_path, "R-1", "R-2", "R-3", "R-9", month=4, previous=str(closed.folder))
+    assert findings_of(booked) == late
+    assert (april.exit_code, booked.exit_code) == (1, 1)
 
 
 def test_a_row_that_could_not_be_read_is_the_same_verdict_in_command_and_notebook(
@@ -131,14 +134,16 @@ def test_a_row_that_could_not_be_read_is_the_same_verdict_in_command_and_noteboo
     with Path(ledger).open("a", encoding="utf-8") as file:
         file.write("R-4,x,TZS,2026-03-05\n")
     path = str(tmp_path / "store.db")
-    made = report.report(load.inputs(path, mode="live", period="2026-03", ledger=ledger))
+    made = report.report(
+        load.inputs(CloseRequest(store=path, mode="live", period="2026-03", ledger=ledger))
+    )
     assert made.breaks == 0
     assert made.verdict(max_breaks=99) == "not closed"
     shown = views.verdict(made).to_html()
     assert ">not closed<" in shown
     assert ">reconciled<" not in shown
-    days: dict[str, Any] = {"first": date(2026, 3, 1), "last": date(2026, 3, 31)}
-    ended = reconcile.run(**days, mode="live", store=path, ledger=ledger, out=tmp_path / "packs")
+    request = CloseRequest(period="2026-03", mode="live", store=path, ledger=ledger)
+    ended = reconcile.run(request, out=tmp_path / "packs")
     assert (ended.verdict, ended.exit_code) == ("not closed", 1)
     assert ended.run_id is not None
     assert findings_of(ended) == {"input rows that could not be read": (1, None)}
@@ -188,3 +193,28 @@ def test_only_a_run_that_ends_with_zero_is_one_to_sign(verdict: ReportVerdict) -
 )
 def test_a_sum_without_a_currency_is_a_number(currency: Any, amount: Any, says: str) -> None:
     assert findings.money(currency, amount) == says
+
+
+def test_what_agrees_only_within_the_tolerance_is_said_with_its_sum_and_needs_nobody(
+    store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "own.csv").write_text(
+        "reference,amount,currency,booked_at\nR-1,1002,TZS,2026-03-05\n"
+        "R-2,600,TZS,2026-03-05\nR-2,399,TZS,2026-03-05\nR-3,1000,TZS,2026-03-05\n"
+    )
+    (tmp_path / "paid_out.csv").write_text(
+        "batch_id,business_day,channel,currency,gross,fee,net\n"
+        "B1,2026-03-05,MPESA_TZ,TZS,2999,54,2945\n"
+    )
+    request = CloseRequest(
+        period="2026-03-05",
+        mode="live",
+        store=str(tmp_path / "store.db"),
+        ledger=str(tmp_path / "own.csv"),
+        statement=str(tmp_path / "paid_out.csv"),
+        tolerance=Tolerance(amount=2),
+    )
+    ended = reconcile.run(request, out=tmp_path / "packs")
+    assert ended.verdict is ReportVerdict.RECONCILED
+    # 2 of R-1, 1 of R-2 on three rows, 1 of the payout.
+    assert findings_of(ended) == {"agreed only within the tolerance": (5, 4)}

@@ -161,7 +161,8 @@ def expected(
             meet(m, target, "receipt")
     days: dict[Any, tuple[list[Row], list[Row]]] = defaultdict(lambda: ([], []))
     for m in came_left:
-        days[m["channel"], m["currency"], m["amount"], day_of(m["at"])][0].append(m)
+        if WEEK.first <= day_of(m["at"]) <= WEEK.last:
+            days[m["channel"], m["currency"], m["amount"], day_of(m["at"])][0].append(m)
     for s in said_left:
         if paid[s["id"]]:
             days[s["channel"], s["currency"], s["amount"], day_of(s["completed_at"])][1].append(s)

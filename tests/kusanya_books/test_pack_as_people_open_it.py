@@ -18,8 +18,9 @@ import pytest
 from kusanya.text import safe
 from kusanya_books.columns import DType
 from kusanya_books.judge import report
-from kusanya_books.pack import close, workbook
+from kusanya_books.pack import close, html_page, workbook
 from kusanya_books.present import layout
+from kusanya_books.request.close_request import CloseRequest
 
 openpyxl: Any = import_module("openpyxl")
 CHROMIUM = shutil.which("chromium")
@@ -37,7 +38,7 @@ FORMATS = {
 @pytest.fixture(scope="module")
 def made() -> report.Report:
     """Return the sample month: every kind of break, settlement, fees, failures."""
-    return close.prepare(period="2026-03").report
+    return close.prepare(CloseRequest(period="2026-03")).report
 
 
 @pytest.fixture(scope="module")
@@ -302,7 +303,7 @@ def test_the_page_opens_without_a_network_and_shows_its_tables_and_charts(
         assert (asked, complaints) == ([], [])
         assert page.locator("h1").inner_text().startswith("Reconciliation of 2026-03-01")
         assert page.locator(".verdict").inner_text() == made_sentence(made)
-        captions = page.locator("caption").all_inner_texts()
+        captions = page.locator(".wide caption").all_inner_texts()
         assert len(captions) == len(made.pages) + 1
         pictures = page.locator("img")
         assert pictures.count() == 4
@@ -318,6 +319,47 @@ def test_the_page_opens_without_a_network_and_shows_its_tables_and_charts(
             assert page.locator(f"#{name}").bounding_box()["y"] < 1000
         assert (asked, complaints) == ([], [])
         browser.close()
+
+
+@pytest.mark.browser
+@pytest.mark.ci
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+@pytest.mark.timeout(120)
+def test_printed_it_is_what_a_person_signs_on_twelve_sheets_and_no_table_is_cut(
+    made: report.Report, folder: Path, tmp_path: Path
+) -> None:
+    playwright: Any = import_module("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(
+            executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"]
+        )
+        # A4 across, less its margins, at 96 dots an inch.
+        page = browser.new_page(viewport={"width": 1047, "height": 700})
+        page.goto((folder / "report.html").as_uri())
+        page.pdf(path=tmp_path / "paper.pdf", prefer_css_page_size=True)
+        page.emulate_media(media="print")
+        printed = page.locator(".wide:visible")
+        names = [each.get_attribute("id") for each in printed.all()]
+        wide = [each.locator("table").evaluate("it => it.scrollWidth") for each in printed.all()]
+        rows = page.locator("#open_items tbody tr:visible").count()
+        said = page.locator("#open_items").inner_text()
+        browser.close()
+    sheets = len(re.findall(rb"/Type\s*/Page[^s]", (tmp_path / "paper.pdf").read_bytes()))
+    assert 3 <= sheets <= 12
+    assert set(names) <= html_page.ON_PAPER
+    assert {"findings", "open_items", "bridge", "coverage", "accounted"} <= set(names)
+    assert max(wide) <= 1047
+    assert len(made.items) <= rows <= html_page.PAPER_ROWS
+    assert "The first" not in said
+
+
+def test_a_table_of_more_rows_than_are_printed_says_so_on_paper() -> None:
+    many = html_page.PAPER_ROWS + 1
+    table = pd.DataFrame({"a": [1]})
+    said = "The first 100 of 101 rows: all are in csv/open_items.csv."
+    assert said in html_page._part("open_items", table, rows=many)
+    assert said not in html_page._part("open_items", table, rows=many - 1)
+    assert f"nth-child(n + {many})" in html_page._PAGE
 
 
 def made_sentence(made: report.Report) -> str:

@@ -49,6 +49,7 @@ from kusanya_books.match.legs import Leg
 from kusanya_books.read import load
 from kusanya_books.read.sample import faults as sample_faults
 from kusanya_books.read.store import elsewhere
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_console.cli.command_line import main
 
 pytestmark = [
@@ -360,7 +361,7 @@ def test_an_engine_that_is_not_there_is_said_in_one_line() -> None:
     with pytest.raises(ConfigurationError, match="sc://host:15002, not spark"):
         open_engine(Dataset((), engine="spark://somewhere"))
     with pytest.raises(ConfigurationError, match="kusanya store export"):
-        load.inputs(engine="sc://127.0.0.1:1")
+        load.inputs(CloseRequest(engine="sc://127.0.0.1:1"))
     with pytest.raises(ValueError, match="one engine"):
         open_engine(Dataset(()), Dataset((), engine="sc://127.0.0.1:1"))
     with open_engine() as plain:

@@ -13,6 +13,7 @@ from kusanya_books import columns
 from kusanya_books.columns import MOVEMENTS
 from kusanya_books.read import files, mapped_files, movements
 from kusanya_books.read.mappings import SHIPPED, shipped
+from kusanya_books.request.close_request import CloseRequest
 
 Write = Callable[[str, str], Path]
 MPESA = """Short Code:,100200
@@ -234,13 +235,10 @@ def test_one_entry_that_cannot_be_read_leaves_the_others(
 
 
 def test_several_statements_are_read_at_once_and_none_twice(write: Write) -> None:
-    options: dict[str, Any] = {
-        **dict.fromkeys(("ledger", "statement", "mapping", "tariff"), ""),
-        "cutoff": timedelta(0),
-        "bank": [str(write("b.sta", MT940))],
-    }
+    bank, plain = [str(write("b.sta", MT940))], timedelta(0)
     first, second = write("m.csv", MPESA), write("w.csv", WALLET)
-    found = mapped_files.read(operator=[f"mpesa:{first}", f"airtel:{second}"], **options)
+    both = CloseRequest(operator=[f"mpesa:{first}", f"airtel:{second}"], bank=bank)
+    found = mapped_files.read(both, cutoff=plain)
     by_input = found["movements"].groupby("input").size()
     assert by_input.to_dict() == {"m.csv": 6, "w.csv": 3, "b.sta": 2}
     columns.check(found["movements"], MOVEMENTS)
@@ -250,8 +248,9 @@ def test_several_statements_are_read_at_once_and_none_twice(write: Write) -> Non
         "bank b.sta",
     ]
     copied = write("copy.csv", MPESA)
+    twice = CloseRequest(operator=[f"mpesa:{first}", f"mpesa:{copied}"], bank=bank)
     with pytest.raises(InputRefused, match="given twice"):
-        mapped_files.read(operator=[f"mpesa:{first}", f"mpesa:{copied}"], **options)
+        mapped_files.read(twice, cutoff=plain)
 
 
 def test_a_file_is_named_with_its_mapping_or_without(write: Write) -> None:

@@ -16,6 +16,7 @@ from kusanya_books.present import chart, stories, views
 from kusanya_books.read import load
 from kusanya_books.read.sample import faults as sample_faults
 from kusanya_books.read.sample import month as sample
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import period
 
 LIBRARY = Path(__file__).parents[2] / "lib" / "kusanya_books"
@@ -174,7 +175,9 @@ def test_a_table_to_sort_escapes_its_text_and_leads_to_the_stories_that_there_ar
 def test_a_story_has_the_facts_of_every_side_and_its_text_is_escaped() -> None:
     month = sample_faults.month(seed=1, rows=900)
     parts = {name: getattr(month, name) for name in ("collections", "other_mode", "intents")}
-    plain = msgspec.structs.replace(load.inputs(mode="live", period="2020-01"), **parts)
+    plain = msgspec.structs.replace(
+        load.inputs(CloseRequest(mode="live", period="2020-01")), **parts
+    )
     made = report.report(
         msgspec.structs.replace(
             plain, ledger=month.ledger, period=month.period, judged_on=month.period.last

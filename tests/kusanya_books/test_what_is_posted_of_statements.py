@@ -19,6 +19,7 @@ from kusanya_books.judge import fees, postings
 from kusanya_books.match import operator, settlement
 from kusanya_books.pack import account_map, journal_entries
 from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.report_inputs import Inputs
 
 pytestmark = pytest.mark.usefixtures("no_settings")
@@ -47,7 +48,7 @@ def at(day: int) -> datetime:
 @cache
 def sample() -> Inputs:
     """Return a month that is made once: what the others are made from."""
-    return load.inputs(period="2026-03")
+    return load.inputs(CloseRequest(period="2026-03"))
 
 
 def month_of(make: Make, month: Any) -> Inputs:

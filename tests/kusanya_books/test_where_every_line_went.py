@@ -21,6 +21,7 @@ from kusanya_books.judge.report import Report, ReportVerdict, report
 from kusanya_books.match import bank, ledger, operator, settlement
 from kusanya_books.pack import summary
 from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import period
 from kusanya_books.request.report_inputs import Inputs
 
@@ -130,7 +131,7 @@ class Lines:
 def inputs_of(seed: int, make: Make, *, by_item: bool, basis: str = "gross") -> Inputs:
     lines = Lines(seed)
     march = period("2026-03")
-    plain = load.inputs(mode="live", period="2020-01")
+    plain = load.inputs(CloseRequest(mode="live", period="2020-01"))
     return msgspec.structs.replace(
         plain,
         collections=lines.collections(make),
@@ -190,7 +191,7 @@ def test_the_same_lines_go_to_the_same_places_whether_rows_are_listed_or_counted
 @pytest.fixture(scope="module")
 def sample() -> Report:
     """Return the report of the sample month."""
-    return report(load.inputs(mode="live"))
+    return report(load.inputs(CloseRequest(mode="live")))
 
 
 def test_a_line_that_no_result_holds_keeps_the_month_open(sample: Report) -> None:
@@ -219,7 +220,7 @@ def test_a_leg_that_drops_a_verdict_is_seen(sample: Report, leg: str) -> None:
 
 
 def test_nothing_to_read_has_no_row() -> None:
-    plain = load.inputs(mode="live", period="2020-01")
+    plain = load.inputs(CloseRequest(mode="live", period="2020-01"))
     empty = msgspec.structs.replace(
         plain, collections=columns.empty(COLLECTIONS), ledger=None, statement=None
     )

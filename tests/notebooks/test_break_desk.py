@@ -1,7 +1,7 @@
 """The break desk as its user meets it: choose a break, say something, save; no kernel."""
 
 import sys
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from tests.kit.payments import polled
 import kusanya_books as reconcile
 from kusanya.store import Store
 from kusanya.wire import Mode
+from kusanya_books.request.close_request import CloseRequest
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
@@ -36,14 +37,8 @@ def test_what_is_saved_at_the_desk_is_a_fact_of_the_store(
             opened.record(polled(number, NOON + timedelta(hours=number)))
     books = tmp_path / "books.csv"
     books.write_text("reference,amount,currency,booked_at\nR-1,1000,TZS,2026-03-05\n")
-    ended = reconcile.run(
-        first=date(2026, 3, 1),
-        last=date(2026, 3, 31),
-        mode="live",
-        store=store,
-        ledger=str(books),
-        out=tmp_path / "packs",
-    )
+    request = CloseRequest(period="2026-03", mode="live", store=store, ledger=str(books))
+    ended = reconcile.run(request, out=tmp_path / "packs")
     desk = desk_class(ended.folder, store)
     assert desk.said.value == "2 open"
     assert not desk.write()

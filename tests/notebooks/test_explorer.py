@@ -19,6 +19,7 @@ from kusanya.wire import Collection, Mode
 from kusanya_books.present import timeline
 from kusanya_books.read import load
 from kusanya_books.request import days
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.report_inputs import Inputs
 
 Load = Callable[..., Inputs]
@@ -226,7 +227,7 @@ def test_the_story_from_a_store_has_facts_in_order(tmp_path: Path) -> None:
                 collection=facts,
             )
         )
-    made = load.inputs(path, mode="test", period="2026-03")
+    made = load.inputs(CloseRequest(store=path, mode="test", period="2026-03"))
     story = timeline.timeline(made, "col_1", store=path)
     assert story["what"].tolist() == ["heard from the answer"]
     assert story["detail"].tolist() == ["created, fee 18"]

@@ -14,6 +14,7 @@ from kusanya_books.match import ledger, settlement
 from kusanya_books.pack import close
 from kusanya_books.present import views
 from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
 
 Run = Callable[..., Any]
 
@@ -80,7 +81,9 @@ def test_the_month_end_notebook_writes_the_pack_of_the_command(
     shop = str(tmp_path / "shop.db")
     given = {"STORE": shop, "MODE": "live", "LEDGER": str(books), "OUT": str(tmp_path / "packs")}
     ran = run_notebook("50_month_end_pack", given)
-    closing = close.prepare(shop, mode="live", period="2026-03", ledger=str(books))
+    closing = close.prepare(
+        CloseRequest(store=shop, mode="live", period="2026-03", ledger=str(books))
+    )
     made = close.finish(closing, out=str(tmp_path / "again"))
     assert stderr(ran) == ""
     assert made.breaks > 1

@@ -123,7 +123,7 @@ def open_and_run(lab: Lab, browser: Any, name: str) -> tuple[Any, list[str]]:
     # A session first: else two kernels race for the page and Run All is lost.
     session = {"path": name, "name": name, "type": "notebook", "kernel": {"name": "python3"}}
     lab.post("/api/sessions", session)
-    page = browser.new_page(viewport={"width": 1500, "height": 1100})
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
     outside: list[str] = []
 
     def stop(route: Any) -> None:
@@ -168,6 +168,20 @@ def test_the_explorer_is_driven_with_the_mouse(lab: Lab, browser: Any) -> None:
     page.close()
 
 
+def cut_lists(page: Any) -> list[tuple[str, int, int]]:
+    """Return the tables that are wider than the place they stand in: caption, width, place."""
+    found = page.evaluate(
+        """() => [...document.querySelectorAll('.jp-OutputArea-output table')]
+          .filter(table => table.offsetParent)
+          .map(table => [
+            table.caption?.innerText ?? table.tHead?.innerText.slice(0, 60) ?? '',
+            table.scrollWidth,
+            table.closest('.jp-OutputArea-output').clientWidth,
+          ])"""
+    )
+    return [(said, wide, room) for said, wide, room in found if wide > room]
+
+
 def test_the_daily_report_is_read_in_jupyterlab(lab: Lab, browser: Any) -> None:
     page, outside = open_and_run(lab, browser, "20_daily_reconciliation.ipynb")
     page.wait_for_selector("caption:has-text('How the period stands')", timeout=WAIT_S * 1000)
@@ -177,6 +191,7 @@ def test_the_daily_report_is_read_in_jupyterlab(lab: Lab, browser: Any) -> None:
     picture(page, "daily")
     page.locator("caption:has-text('From the ledger to the service')").scroll_into_view_if_needed()
     picture(page, "bridge")
+    assert cut_lists(page) == []
     listed = page.locator("table.dataTable").first
     heads = listed.locator("thead th")
     place = heads.all_inner_texts().index("amount of the service")

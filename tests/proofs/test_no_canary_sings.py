@@ -28,7 +28,7 @@ from kusanya.lookup import find, load_timeline
 from kusanya.profiles import load
 from kusanya.receiver import EndpointSecrets, app
 from kusanya.receiver.endpoints import Endpoints
-from kusanya.receiver.serve import RunningReceiver, run
+from kusanya.receiver.serve import RunningReceiver, serve
 from kusanya.state.anomalies import anomalies
 from kusanya.store import Store
 from kusanya.store.records import Arrival, DeliveryCommit
@@ -116,9 +116,9 @@ def receiving(store: Store, secret: str, seen: Sightings) -> Iterator[RunningRec
     seen.add("endpoints", Endpoints.of(endpoint))
     seen.add("receiver", app(store, endpoint))
     thread = threading.Thread(
-        target=run,
-        args=(store, endpoint),
-        kwargs={"on_ready": ready.put, "on_receipt": received},
+        target=serve,
+        args=(app(store, endpoint, on_receipt=received),),
+        kwargs={"on_ready": ready.put},
     )
     thread.start()
     serving = ready.get(timeout=30)

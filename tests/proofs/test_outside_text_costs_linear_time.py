@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.kit.growth import filled, is_linear, runs_of
 
 import kusanya
+import kusanya_books
 import kusanya_console
 import kusanya_service
 from kusanya import privacy
@@ -28,7 +29,7 @@ from kusanya_books.read.mapping import Layout
 from kusanya_books.read.tables import dates, footers, numbers
 from kusanya_books.read.tables.sheet import Sheet
 
-_PACKAGES: Final = (kusanya, kusanya_service, kusanya_console)
+_PACKAGES: Final = (kusanya, kusanya_books, kusanya_service, kusanya_console)
 _WHOLE: Final = frozenset({"fullmatch", "match"})
 _READS: Final = frozenset({"search", "sub", "subn", "finditer", "findall", "split", *_WHOLE})
 
@@ -108,13 +109,14 @@ def _acts(pattern: re.Pattern[Any], ways: set[str]) -> Callable[[str], object]:
     return act
 
 
+@pytest.mark.scale(4_096, 16_384, 262_144)
 @pytest.mark.parametrize("module", _modules())
-def test_every_pattern_costs_in_proportion_to_the_text(module: str) -> None:
+def test_every_pattern_costs_in_proportion_to_the_text(module: str, rounds: int) -> None:
     slow = [
         (pattern.pattern, name)
         for pattern, ways in _patterns(module).values()
         for name, run in runs_of(pattern)
-        if not is_linear(_acts(pattern, ways), run, 16_384)
+        if not is_linear(_acts(pattern, ways), run, rounds)
     ]
     assert not slow
 
@@ -184,11 +186,12 @@ _UNITS: Final = (
 )
 
 
+@pytest.mark.scale(4_096, 16_384, 262_144)
 @pytest.mark.parametrize("name", READERS)
-def test_every_reader_costs_in_proportion_to_the_text(name: str) -> None:
+def test_every_reader_costs_in_proportion_to_the_text(name: str, rounds: int) -> None:
     act = READERS[name]
-    slow = [unit for unit in _UNITS if not is_linear(act, filled(unit, after="\x00"), 65_536)]
-    slow += [unit for unit in _UNITS if not is_linear(act, filled(unit, before="1"), 65_536)]
+    slow = [unit for unit in _UNITS if not is_linear(act, filled(unit, after="\x00"), rounds)]
+    slow += [unit for unit in _UNITS if not is_linear(act, filled(unit, before="1"), rounds)]
     assert not slow
 
 
@@ -223,8 +226,9 @@ def _takers() -> dict[str, list[tuple[str, bool]]]:
 _TAKERS: Final = _takers()
 
 
+@pytest.mark.scale(4_096, 16_384, 262_144)
 @pytest.mark.parametrize("module", _TAKERS)
-def test_every_function_of_one_text_costs_in_proportion_to_it(module: str) -> None:
+def test_every_function_of_one_text_costs_in_proportion_to_it(module: str, rounds: int) -> None:
     """Found by their parameter: whoever adds one is held without adding it here."""
     home = pytest.importorskip(module)
     slow = []
@@ -232,7 +236,7 @@ def test_every_function_of_one_text_costs_in_proportion_to_it(module: str) -> No
         made = getattr(home, name)
         act = _anything(getattr(made, "__wrapped__", made), in_bytes=in_bytes)
         runs = [(unit, filled(unit, after="\x00")) for unit in _UNITS]
-        slow += [(name, unit) for unit, run in runs if not is_linear(act, run, 16_384)]
+        slow += [(name, unit) for unit, run in runs if not is_linear(act, run, rounds)]
     assert not slow
 
 
@@ -260,7 +264,8 @@ def test_most_readers_are_found_by_themselves() -> None:
     } <= found
 
 
-def test_a_cell_is_a_number_exactly_where_the_plain_grammar_says_so() -> None:
+@pytest.mark.scale(3_000, 20_000, 200_000)
+def test_a_cell_is_a_number_exactly_where_the_plain_grammar_says_so(rounds: int) -> None:
     """The grammar that tries every split is kept here as the reference; it is slow."""
     plain = re.compile(
         numbers._WRITTEN.pattern.replace("++", "+")
@@ -273,7 +278,7 @@ def test_a_cell_is_a_number_exactly_where_the_plain_grammar_says_so() -> None:
     letters = st.text(alphabet="15.,' \u00a0\t()-+=/TZSh\u2212", max_size=14)
 
     @given(letters)
-    @settings(max_examples=20_000, deadline=None)
+    @settings(max_examples=rounds, deadline=None)
     def agree(cell: str) -> None:
         ours, its = numbers._WRITTEN.fullmatch(cell), plain.fullmatch(cell)
         assert (ours is None) == (its is None)

@@ -13,6 +13,7 @@ from tests.proofs.kit.receivers import ROOT, environment
 from tests.proofs.planted.bugs import BUGS, Catcher
 from tests.proofs.planted.patching import replaced
 
+pytestmark = pytest.mark.ci
 PAIRS: Final = [(name, test) for name, bug in BUGS.items() for test in bug.caught_by]
 CATCHERS: Final = sorted({test for _, test in PAIRS})
 SAID: Final = [f"{bug}, {test.name}" for bug, test in PAIRS]

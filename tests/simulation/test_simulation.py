@@ -116,6 +116,7 @@ def caught(folder: Callable[[], Path], seeds: int, *, collections: int = COLLECT
     return None
 
 
+@pytest.mark.ci
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("bug", ["new key after a lost answer", "old t on retry", *list(OWN)[:2]])
 def test_a_planted_bug_is_found(folder: Callable[[], Path], bug: str) -> None:

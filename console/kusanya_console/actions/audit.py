@@ -15,6 +15,7 @@ _NEEDED: Final = {
     "note": Role.DECIDE,
     "keep receipt": Role.DECIDE,
     "decide intent": Role.DECIDE,
+    "rule payment": Role.DECIDE,
     "reveal_phone": Role.REVEAL,
 }
 """What an act needs more than the role `act`: as the grants of `kusanya store roles` have it."""
@@ -22,6 +23,7 @@ _ACTS: Final = {
     "act.note": "note",
     "act.keep_receipt": "keep receipt",
     "act.decide": "decide intent",
+    "act.rule": "rule payment",
     "act.reveal": "reveal_phone",
 }
 """The acts behind commands, where they need more than `act`."""

@@ -74,12 +74,13 @@ class AppContext(msgspec.Struct, kw_only=True):
     profiles: tuple[str, ...] = ()
     """Profiles of config.toml that one can go to."""
     monotonic: Callable[[], float] = time.monotonic
+    """Tells when a phone is masked again."""
     read_only_reason: str = READ_ONLY
     """Why there are no actions."""
     past: bool = False
     """True where the store is shown as it was: there is nobody to ask and nothing to change."""
-    folder: Path = Path()
-    """Where exports and saved cards go."""
+    folder: Path = msgspec.field(default_factory=Path.cwd)
+    """Where exports and saved cards go: by default the one that the console was started in."""
     result: ActionResult | None = None
     """The result of what was asked or done last, until it is dismissed."""
     stop: Callable[[], None] | None = None
@@ -91,6 +92,7 @@ class AppContext(msgspec.Struct, kw_only=True):
     sender: tuple[SenderEndpoint, ...] = ()
     """Our endpoints as the embedded service listed them last; empty without a dashboard."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    """Waits for a cursor to rest."""
     views: tuple[SavedView, ...] = ()
     """Saved filters, as they were read last."""
     claimed: set[tuple[Mode, str]] = set()

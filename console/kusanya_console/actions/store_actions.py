@@ -4,20 +4,25 @@ Built only where writing is allowed. A refusal and a failure are audited too, so
 tells what was tried.
 """
 
+import re
 from collections.abc import Sequence
+from datetime import timedelta
 from functools import partial
 from typing import Final, NoReturn
 
+from kusanya.alarms.muting import mute
 from kusanya.client import Client
 from kusanya.clock import Clock
 from kusanya.domain.assumptions import DEFAULT_PROFILE, REPLAY_HOURS
 from kusanya.domain.roles import Role
 from kusanya.errors import IntentError, IntentReason, KusanyaError
 from kusanya.intents import Candidate, decide, examine, replay_left, resume
+from kusanya.intents.ruling import ruling
 from kusanya.lookup import MessageMatch
 from kusanya.say import Said, joined
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, IntentRow, IntentState, MissingEventRow, Note
+from kusanya.store.records.outcomes import Work
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya.wording import status_word
@@ -37,6 +42,8 @@ from kusanya_console.sandbox.dashboard.records import SentDelivery, parse_answer
 from kusanya_console.ui.format import format_duration, format_text
 
 _OPEN: Final = frozenset({IntentState.PREPARED, IntentState.SENT, IntentState.UNKNOWN})
+_LASTING: Final = re.compile(r"(?P<count>[1-9][0-9]{0,2})(?P<unit>min|h|d) (?P<why>\S.*)")
+_UNITS: Final = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 NO_RESEND: Final = off(
     "the service has no resend for merchants; it tries again by itself, see the attempts"
 )
@@ -194,6 +201,56 @@ class StoreActions:
             )
         )
 
+    def rule(self, collection_id: str, note: Note, *, mode: Mode, name: str) -> ActionResult:
+        """Let the service's answer choose among final states; the store audits a ruling."""
+        self._audit.refuse_unfit("rule payment", collection_id)
+        client = self._client
+        if client is None:
+            raise KusanyaError(why_off(NO_KEY))
+        steps = ruling(
+            self._store, client.core, collection_id, mode=mode, why=note.words, actor=self._actor
+        )
+        try:
+            found = client.run(steps)
+        except KusanyaError as error:
+            refuse = partial(_refuse, error)
+            return self._audit.run("rule payment", collection_id, note.words, refuse)
+        return ActionResult(
+            Said("ruled {reference}: it is {status}, as the service says").of(
+                reference=name, status=status_word(found.status)
+            )
+        )
+
+    def retry_outcomes(self, collection_id: str, *, mode: Mode, name: str) -> ActionResult:
+        """Let consumers try at once what they have not done of an order; the store audits each."""
+        self._audit.refuse_unfit("retry outcome", collection_id)
+        work = self._work_of(collection_id, mode)
+        for one in work:
+            self._store.outcomes.retry(one.consumer, one.outcome.id, actor=self._actor)
+        said = Said("{count} outcomes of {reference} are tried again at once")
+        return ActionResult(said.of(count=f"{len(work):,}", reference=name))
+
+    def skip_outcomes(
+        self, collection_id: str, note: Note, *, mode: Mode, name: str
+    ) -> ActionResult:
+        """Give up what consumers parked of an order; the store audits each with the reason."""
+        self._audit.refuse_unfit("skip outcome", collection_id)
+        work = [one for one in self._work_of(collection_id, mode) if one.parked]
+        for one in work:
+            self._store.outcomes.skip(
+                one.consumer, one.outcome.id, actor=self._actor, why=note.words
+            )
+        said = Said("{count} parked outcomes of {reference} are skipped: nothing is done for them")
+        return ActionResult(said.of(count=f"{len(work):,}", reference=name))
+
+    def _work_of(self, collection_id: str, mode: Mode) -> tuple[Work, ...]:
+        """Return what consumers have not done of the order of a collection."""
+        row = self._store.collections.by_id([collection_id], mode).get(collection_id)
+        if row is None or row.reference is None:
+            raise KusanyaError("no order is known of this payment")
+        outcomes = self._store.outcomes
+        return outcomes.left_of(outcomes.of(mode, row.reference))
+
     def save_view(self, of: str, name: str, text: str) -> ActionResult:
         """Save a filter of a list under a name; the store audits it."""
         self._audit.refuse_unfit("save view", f"{of}:@{name}")
@@ -226,6 +283,26 @@ class StoreActions:
             our_after=after, who=safe(held.actor, 60), our_what=name
         )
         return ActionResult(said, ActionOutcome.ACKNOWLEDGED)
+
+    def mute(self, key: str, note: Note, *, mode: Mode, name: str) -> ActionResult:
+        """Send nothing about an alarm for as long as the note begins with; the store audits it."""
+        self._audit.refuse_unfit("mute", key)
+        said = _LASTING.fullmatch(note.words.strip())
+        if said is None:
+            raise KusanyaError("begin with how long, as in: 2h the network is at work")
+        length = int(said["count"]) * _UNITS[said["unit"]]
+        now = self._clock.now()
+        try:
+            held = mute(
+                self._store, key, mode, until=now + length, reason=said["why"],
+                actor=self._actor, now=now,
+            )  # fmt: skip
+        except ValueError as error:
+            raise KusanyaError(str(error)) from error
+        done = Said("muted for {length}, by {who}: {our_what}").of(
+            length=format_duration(length), who=safe(held.actor, 60), our_what=name
+        )
+        return ActionResult(done, ActionOutcome.ACKNOWLEDGED)
 
     def reveal_phone(self, collection_id: str, mode: Mode, *, name: str) -> RevealedPhone:
         """Return a whole phone number once the store has audited the reveal."""

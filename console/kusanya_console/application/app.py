@@ -4,11 +4,9 @@ The application owns what all screens share: the mode and the windows; what it r
 `feed_runner`, how it looks in `preferences`. Screens own what they show. The store arrives built.
 """
 
-import asyncio
 import random
 import sys
-import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -21,8 +19,6 @@ from textual.command import CommandPalette, Provider
 from textual.driver import Driver
 from textual.widgets import Input
 
-from kusanya.clock import Clock
-from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import (
@@ -43,11 +39,7 @@ from kusanya_console.ui.language import translate
 from kusanya_console.ui.terminal import lasting
 
 if TYPE_CHECKING:  # built by the caller
-    from kusanya_console.actions.forensics import Forensics
-    from kusanya_console.actions.queries import ServiceQueries
-    from kusanya_console.actions.store_actions import StoreActions
-    from kusanya_console.sandbox.dashboard.reader import ServiceReader
-    from kusanya_console.sandbox.service_admin import ServiceAdmin
+    pass
 
 TICK_S = 0.25
 _TYPED_ON_S = 0.7
@@ -61,15 +53,10 @@ _LEAVING_S = 3.0
 class ConsoleApp(Preferences):
     """The operations console on one store and one mode.
 
-    `store` stays the caller's, who opens and closes it. `clock` gives the time shown; `tick_s` is
-    how often the store is looked at in real seconds, or None to look only when `tick` is called.
-    `queries` and `actions` are built by the caller around a client: without them their keys say
-    why they are off. `service` and `service_admin` are the embedded service's dashboard,
-    `forensics` knows the signing secrets. `sleep` and `monotonic` wait for a cursor to rest and for
-    a phone to be masked again. Exports go into `folder`, by default the one that the console was
-    started in. `profiles` are those that the palette offers to go to: the caller does what
-    `next_profile` says once this has ended. `payees` are our names as customers' confirmation
-    messages show them.
+    `context` holds what it reads, asks and acts with, built by the caller around a store, which
+    stays the caller's, and a client: what is missing is off, and its keys say why. `tick_s` is how
+    often the store is looked at in real seconds, or None to look only when `tick` is called. The
+    caller does what `next_profile` says once this has ended.
     After `run()` the caller exits with `return_code`, which is 1 after a crash.
     """
 
@@ -91,59 +78,30 @@ class ConsoleApp(Preferences):
 
     def __init__(
         self,
-        store: Store,
+        context: AppContext,
         *,
-        mode: Mode,
-        clock: Clock,
-        profile: str = "",
-        profiles: Sequence[str] = (),
         store_shown: str | None = None,
         ascii: bool = False,  # noqa: A002 - the option's own name
-        queries: "ServiceQueries | None" = None,
-        actions: "StoreActions | None" = None,
-        service: "ServiceReader | None" = None,
-        service_admin: "ServiceAdmin | None" = None,
-        forensics: "Forensics | None" = None,
         virtual: bool = False,
         tick_s: float | None = TICK_S,
         jitter: Callable[[], float] = random.random,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        monotonic: Callable[[], float] = time.monotonic,
-        folder: Path | None = None,
-        payees: Sequence[str] = (),
         bell: bool = True,
     ) -> None:
         super().__init__()
         self._alarm_bell = AlarmBell(is_enabled=bell)
         self.next_profile: str | None = None
         """The profile that a person wants to see next, once this console has ended."""
-        self.context = AppContext(
-            payees=tuple(payees),
-            profile=profile,
-            profiles=tuple(profiles),
-            store=store,
-            mode=mode,
-            clock=clock,
-            queries=queries,
-            actions=actions,
-            service=service,
-            service_admin=service_admin,
-            forensics=forensics,
-            sleep=sleep,
-            monotonic=monotonic,
-            folder=folder or Path.cwd(),
-        )
-        shown = store.url_shown if store_shown is None else store_shown
+        self.context = context
         self._status = StatusBarState(
-            mode=mode,
+            mode=context.mode,
             crumb="",
-            read_only=actions is None,
+            read_only=context.actions is None,
             virtual=virtual,
-            profile=profile,
-            store=shown,
+            profile=context.profile,
+            store=context.store.url_shown if store_shown is None else store_shown,
         )
-        self._feed = FeedReader(store, mode=mode, clock=clock)
-        self.context.home = mode
+        self._feed = FeedReader(context.store, mode=context.mode, clock=context.clock)
+        context.home = context.mode
         self._tick_s = tick_s
         self._jitter = jitter
         self._leaving_until = float("-inf")

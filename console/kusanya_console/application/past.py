@@ -15,7 +15,7 @@ import msgspec
 from textual.binding import Binding, BindingType
 
 from kusanya.errors import StoreError
-from kusanya.store import Store
+from kusanya_console.actions.context import AppContext
 from kusanya_console.actions.messages import FeedFailed
 from kusanya_console.actions.results import ActionResult
 from kusanya_console.application.app import ConsoleApp
@@ -79,7 +79,7 @@ class PastClock:
 
 
 class PastApp(ConsoleApp):
-    """A console on a copy of a store, as of the instant that `clock` shows.
+    """A console on a copy of a store, as of the instant that `clock` shows, which the context gets.
 
     For a replay `advance` lets into the copy what had become known by an instant; it raises
     StoreError. Without it the clock stands.
@@ -91,14 +91,14 @@ class PastApp(ConsoleApp):
 
     def __init__(
         self,
-        store: Store,
+        context: AppContext,
         clock: PastClock,
         *,
         advance: Callable[[datetime], object] | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(store, clock=clock, **options)
-        self.context.past = True
+        context.clock, context.past = clock, True
+        super().__init__(context, **options)
         self._past_clock = clock
         self._advance = advance
         if advance is not None:

@@ -296,12 +296,18 @@ def intents_decide(
         say(safe(said, 400))
 
 
-def client_of(profile: "Profile", *, clock: "Clock | None" = None) -> "Client":
+def client_of(
+    profile: "Profile", *, clock: "Clock | None" = None, max_attempts: int = 5
+) -> "Client":
     """Return a client for the profile's service; raises ConfigurationError for what is missing."""
     from kusanya.client import Client
 
     return Client(
-        profile.need_api_key(), base_url=profile.need_base_url(), mode=profile.mode, clock=clock
+        profile.need_api_key(),
+        base_url=profile.need_base_url(),
+        mode=profile.mode,
+        clock=clock,
+        max_attempts=max_attempts,
     )
 
 

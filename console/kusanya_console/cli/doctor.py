@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from kusanya.store.records import DeliveryRow
 
 _TIMEOUT_S: Final = 10.0
-_UNWATCHED: Final = timedelta(minutes=5)
-"""As the alarm of that name says."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -111,7 +109,8 @@ def _service(profile: "Profile", clock: "Clock") -> Iterator[Finding]:
     from kusanya_console.cli.create import client_of
 
     try:
-        with client_of(profile, clock=clock) as client:
+        # Once: who runs it is told at once that nobody answers, and runs it again.
+        with client_of(profile, clock=clock, max_attempts=1) as client:
             whose = client.whoami()
             offset = client.core.clock_check.offset
     except KusanyaError as error:
@@ -147,6 +146,7 @@ def _open(profile: "Profile", clock: "Clock", stack: ExitStack) -> "Store":
 
 def _store(opened: "Store", profile: "Profile", clock: "Clock") -> Iterator[Finding]:
     from kusanya.alarms.rules.operation import FREE_WARNED
+    from kusanya.health.report import UNWATCHED
 
     yield Finding("store", f"{opened.url_shown} is of this version, and can be read and written")
     if opened.is_behind_a_pooler:
@@ -159,7 +159,7 @@ def _store(opened: "Store", profile: "Profile", clock: "Clock") -> Iterator[Find
         to_do = "make room, or give the store's disk more" if free < FREE_WARNED else ""
         yield Finding("disk", room, to_do)
     run = opened.poll_leases.pollers(profile.mode)
-    if run and clock.now() - run[0].polled_at <= _UNWATCHED:
+    if run and clock.now() - run[0].polled_at <= UNWATCHED:
         yield Finding("watcher", f"{run[0].name} runs")
     else:
         yield Finding("watcher", "none has run for five minutes", "start kusanya watch")

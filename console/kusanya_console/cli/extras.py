@@ -30,6 +30,7 @@ NEEDS: Final = {
     "talk": Extra("console", ("textual",)),
     "demo": Extra("demo", ("aiohttp", "textual", "prometheus_client", "starlette", *_SERVER)),
     "receive": Extra("receiver", ("prometheus_client", *_SERVER)),
+    "gateway": Extra("receiver", ("prometheus_client", *_SERVER)),
     "service": Extra("testing", ("starlette", *_SERVER)),
     "reconcile": Extra("reconcile", _TABLES),
     "gap": Extra("reconcile", _TABLES),

@@ -2,15 +2,14 @@
 
 import getpass
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
 
+from kusanya.platform.private_file import write_private
 from kusanya.privacy.secret import Secret, bearer_secret, signing_secret
 from kusanya.privacy.secret_url import SecretUrl
 from kusanya.wire import Mode, mode_of_key
@@ -165,19 +164,8 @@ def _keep(name: str, key: Secret, endpoint: str, signing: Secret, folder: Path) 
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file that only this user can read, whole or not at all."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, begun = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - mode 600 from its first byte
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(begun).replace(path)
-        except BaseException:
-            Path(begun).unlink(missing_ok=True)
-            raise
+        write_private(path, text)
     except OSError as error:
         raise Refused(f"cannot write {path}: {error.strerror}") from error
 

@@ -164,7 +164,10 @@ def watch(
         try:
             while not asked_to_stop.is_set():
                 hung_up.clear()
-                settings = PollSettings(resumes=chosen.name if resume else None)
+                settings = PollSettings(
+                    resumes=chosen.name if resume else None,
+                    rules_by_service=chosen.rule_by_service,
+                )
                 stop = lambda: asked_to_stop.is_set() or hung_up.is_set()  # noqa: E731
                 _poll(opened, chosen, settings, stop, clock=time, as_json=as_json)
                 if hung_up.is_set():

@@ -17,6 +17,7 @@ from kusanya.lookup import (
     TimelineEntry,
     advice,
     new_request,
+    order_sentence,
 )
 from kusanya.privacy import mask_phone
 from kusanya.say import Language
@@ -78,6 +79,7 @@ _GLYPHS = {
     EventKind.REPEAT: ("↻", MUTED),
     EventKind.REFUSED: ("✕", FAILED),
     EventKind.NOTE: ("•", PLAIN),
+    EventKind.OUTCOME: ("⇢", PLAIN),
     EventKind.RECEIPT: ("•", PLAIN),
 }
 
@@ -146,6 +148,8 @@ def _instant_lines(row: CollectionRow, look: Look) -> list[Line]:
 
 def _evidence_lines(found: Evidence, look: Look, width: int) -> list[Line]:
     lines = _oddities(found.odd, width, most=_ODD_ON_CARD)
+    order = order_sentence(found.story.around, found.story.row.id)
+    lines += [_BLANK, *wrapped(translate(order), width)] if order else []
     lines += [_BLANK, rule("story", width)]
     for entry in found.story.entries:
         glyph, word = _entry_word(entry)
@@ -177,6 +181,8 @@ def story_lines(found: Evidence, look: Look, width: int) -> list[Line]:
         lines += [tuple(figures), (finality,)]
     else:
         lines.append(spread(figures, [finality], width))
+    order = order_sentence(story.around, row.id)
+    lines += wrapped(translate(order), width) if order else []
     lines += _oddities(found.odd, width, most=len(found.odd))
     said, role = safety(story)
     say = [_BLANK, rule("say to the customer", width), *sentences(advice(story), width)]

@@ -326,6 +326,51 @@ class PaymentScreen(ConsoleScreen):
 
         self.app.push_screen(NoteScreen((selection.name, PLAIN), drafts.get(about)), keep)
 
+    def action_rule(self) -> None:
+        """Let the service's answer rule on the payment that the cursor points at."""
+        known = translate("Say why the service's answer holds; every fact stays.")
+        self._act_for_a_reason("asking the service", lambda actions: actions.rule, known)
+
+    def action_retry_outcomes(self) -> None:
+        """Let consumers try at once what they have not done of the order under the cursor."""
+        if (found := self._what_to_act_on()) is not None:
+            actions, about, name = found
+            mode = self.context.mode
+            run = partial(actions.retry_outcomes, about, mode=mode, name=name)
+            self.post_message(ActionRequested("trying again", run))
+
+    def action_skip_outcomes(self) -> None:
+        """Give up what consumers parked of the order under the cursor."""
+        known = translate("Say why nothing is to be done for it.")
+        self._act_for_a_reason("skipping", lambda actions: actions.skip_outcomes, known)
+
+    def _act_for_a_reason(
+        self, doing: str, act: "Callable[[StoreActions], Callable[..., ActionResult]]", known: str
+    ) -> None:
+        """Ask for a reason, then act with it on the collection that the cursor points at."""
+        if (found := self._what_to_act_on()) is None:
+            return
+        actions, about, name = found
+        mode = self.context.mode
+
+        def keep(note: Note | None) -> None:
+            if note is not None:
+                run = partial(act(actions), about, note, mode=mode, name=name)
+                self.post_message(ActionRequested(doing, run))
+
+        self.app.push_screen(NoteScreen((name, PLAIN), known=known), keep)
+
+    def _what_to_act_on(self) -> "tuple[StoreActions, str, str] | None":
+        """Return what to act with, and id and name of the collection; or say why not."""
+        actions, selection = self.context.actions, self.take_selection()
+        if actions is None:
+            self.say(self.context.action_disabled_reason)
+            return None
+        if selection is None or selection.collection_id is None:
+            self.say("this is about a collection, and none is known here")
+            return None
+        return actions, selection.collection_id, selection.name
+
     def _note_marked(self, actions: "StoreActions", marked: Sequence[Selection]) -> None:
         """Write one note on every marked payment."""
         mode = self.context.mode

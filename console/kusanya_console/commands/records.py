@@ -75,6 +75,21 @@ COMMANDS: Final = (
         sentence="Keep the receipt of a pasted message with its payment; Lookup then finds it.",
     ),
     Command(
+        id="act.rule", keys=(), shown="", label="rule by the service…", action="rule",
+        kind=CommandKind.ACT, screens=LISTS | PAYMENTS,
+        sentence="Let the service's answer choose among final states that contradict each other.",
+    ),
+    Command(
+        id="act.retry_outcome", keys=(), shown="", label="retry outcomes", action="retry_outcomes",
+        kind=CommandKind.ACT, screens=LISTS | PAYMENTS,
+        sentence="Let the shop's consumers try at once what they parked or put off of this order.",
+    ),
+    Command(
+        id="act.skip_outcome", keys=(), shown="", label="skip outcomes…", action="skip_outcomes",
+        kind=CommandKind.ACT, screens=LISTS | PAYMENTS,
+        sentence="Give up what the shop's consumers parked of this order, with a reason; audited.",
+    ),
+    Command(
         id="act.reveal", keys=("v",), shown="v", label="reveal phone", action="reveal",
         kind=CommandKind.ACT, screens=PAYMENTS,
         sentence="Show the whole phone number for 30 s; audited, never in a copy.",
@@ -95,6 +110,11 @@ COMMANDS: Final = (
         id="act.acknowledge", keys=("A",), shown="A", label="acknowledge…", action="acknowledge",
         kind=CommandKind.ACT, screens=frozenset({HEALTH}),
         sentence="Say that you look after the alarm or oddity under the cursor; audited.",
+    ),
+    Command(
+        id="act.mute", keys=("M",), shown="M", label="mute…", action="mute",
+        kind=CommandKind.ACT, screens=frozenset({HEALTH}),
+        sentence="Send nothing about the alarm under the cursor for a while; audited.",
     ),
     Command(
         id="act.resend", keys=("R",), shown="R", label="resend…", action="resend",

@@ -94,8 +94,8 @@ COLUMNS: tuple[Column[DeliveryRecord], ...] = (
     Column("reference", 14, lambda row, _: cell(row.reference, limit=60), rank=4, grows=6,
            names=True, key="ref"),
     Column("verdict", 12, lambda row, _: verdict(row), whole=True),
-    Column("try", 3, _attempt, right=True),
-    Column("ans", 3, _answer, right=True),
+    Column("try", 3, _attempt, right=True, whole=True),
+    Column("ans", 3, _answer, right=True, whole=True),
     Column("reason", 16, lambda row, _: cell(row.reason, limit=60), rank=7, extra=True,
            key="reason"),
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from typing import Final
 
 from kusanya.alarms.alarm import Alarm, Severity
+from kusanya.channels.history import FailureClass
 from kusanya.wording import Wording, outage_notice
 from kusanya_console.health.lines import HealthTarget
 from kusanya_console.health.reader import HealthReading
@@ -32,8 +33,14 @@ def notice(found: HealthReading, target: HealthTarget | None) -> tuple[Wording, 
         others = [one for one in found.alarms if one.code in _OF_NETWORKS]
         return _ELSEWHERE if any(not _is_one_phone(one) for one in others) else _NONE
     stuck = {one.channel: one.oldest_at for one in found.inputs.health.stuck}
-    rates = {one.channel: one.since for one in found.inputs.failure_rates}
-    since = (stuck if alarm.code == "stuck" else rates)[alarm.subject]
+    rates = {
+        one.channel: one.since
+        for one in found.inputs.failure_rates
+        if one.whose is FailureClass.NETWORK
+    }
+    since = (stuck if alarm.code == "stuck" else rates).get(alarm.subject)
+    if since is None:
+        return _NONE  # customers' own reasons, or ours
     return outage_notice(vocabulary.channel(alarm.subject), since=since)
 
 

@@ -6,6 +6,7 @@ acknowledged what) is read while this screen is in view, every few seconds at mo
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -323,6 +324,25 @@ class HealthScreen(ConsoleScreen):
                 )
 
         self.app.push_screen(NoteScreen((translate(name), PLAIN), known=known), keep)
+
+    def action_mute(self) -> None:
+        """Send nothing about what the cursor stands on for a while; audited."""
+        actions, target, mode = self.context.actions, self.target, self.context.mode
+        if actions is None:
+            self.say(self.context.action_disabled_reason)
+            return
+        if target is None or not target.alarm:
+            self.say("the cursor stands on no alarm")
+            return
+        key, name = target.key, target.name
+
+        def send_nothing(note: Note | None) -> None:
+            if note is not None:
+                run = partial(actions.mute, key, note, mode=mode, name=name)
+                self.post_message(ActionRequested("muting", run))
+
+        known = translate("Write how long and why, as in: 2h the network is at work.")
+        self.app.push_screen(NoteScreen((translate(name), PLAIN), known=known), send_nothing)
 
     def action_back(self) -> None:
         """Show the whole report again, or go back to Live."""

@@ -1,27 +1,34 @@
 """What a person can do with a creation: replay it, or decide what became of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from kusanya.store.records import IntentRow
+from kusanya.store.records import IntentRow, IntentState
 from kusanya_console.actions.messages import ActionRequested
 from kusanya_console.actions.results import ActionResult
 from kusanya_console.actions.store_actions import StoreActions
 from kusanya_console.intents.cards import (
+    REPLAY_ALL_WARNING,
     REPLAY_WARNING,
     UNSEEN,
     candidate_facts,
     decision_facts,
     decision_warning,
+    replay_all_facts,
     replay_facts,
 )
 from kusanya_console.intents.decide import DecideScreen, DecisionInput
 from kusanya_console.intents.reader import DecisionCheck, check_decision
 from kusanya_console.lists.table_screen import TableScreen
 from kusanya_console.screens.confirm import ConfirmScreen
+from kusanya_console.ui.format import format_text
 from kusanya_console.ui.language import translate
 
 _ONE_BY_ONE: Final = "a replay can charge a customer: each is confirmed by itself; {key} unmarks"
+
+
+def _name_of(row: IntentRow) -> str:
+    return format_text(row.reference, 60)
 
 
 class IntentActions(TableScreen[IntentRow]):
@@ -48,7 +55,7 @@ class IntentActions(TableScreen[IntentRow]):
     def action_replay(self) -> None:
         """Confirm and send the intent under the cursor again, or say why that cannot be."""
         if self.table.marked:
-            self.say(translate(_ONE_BY_ONE, key=self.context.key("view.back")))
+            self._replay_marked(tuple(self.table.marked.values()))
             return
         may = self._may_act(lambda actions, row: actions.replay_disabled_reason(row))
         if may is None:
@@ -61,6 +68,31 @@ class IntentActions(TableScreen[IntentRow]):
 
         facts = replay_facts(row, self.context.look)
         dialog = ConfirmScreen("Replay this creation", facts, mode=row.mode, warning=REPLAY_WARNING)
+        self.app.push_screen(dialog, send)
+
+    def _replay_marked(self, rows: Sequence[IntentRow]) -> None:
+        """Send several again after one confirmation, where no customer was asked for any."""
+        actions = self.context.actions
+        if any(row.state is not IntentState.PREPARED for row in rows):
+            self.say(translate(_ONE_BY_ONE, key=self.context.key("view.back")))
+            return
+        if actions is None:
+            self.say(self.context.action_disabled_reason)
+            return
+        why = next(filter(None, map(actions.replay_disabled_reason, rows)), "")
+        if why:
+            self.say(why)
+            return
+
+        def send(confirmed: bool | None) -> None:  # noqa: FBT001 - Textual's callback
+            if confirmed:
+                self.run_together("replayed", rows, actions.replay, name=_name_of)
+
+        count = f"{len(rows)}"
+        dialog = ConfirmScreen(
+            "Send these creations", replay_all_facts(rows), mode=rows[0].mode,
+            warning=REPLAY_ALL_WARNING, word=count, live_word=count,
+        )  # fmt: skip
         self.app.push_screen(dialog, send)
 
     def action_decide(self) -> None:

@@ -26,6 +26,7 @@ from kusanya_console.ui.format import (
     format_elapsed,
     format_instant,
     format_moment,
+    format_money,
     format_text,
     labelled,
     rule,
@@ -42,6 +43,10 @@ _BAR = 6
 REPLAY_WARNING = (
     "The service gives its first answer again, or takes the request now if it never arrived: then "
     "the customer is prompted now. Tell them before."
+)
+REPLAY_ALL_WARNING = (
+    "The service took none of them, so no customer was asked. Each is asked now, with its own key: "
+    "who bought elsewhere meanwhile is asked too. Tell them before."
 )
 _NO_ANSWER = "no answer in time"
 """What a client says when its time was up; the attempts below say whether anything had left."""
@@ -161,6 +166,15 @@ def replay_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:
     if end:
         until = translate("until {at}", at=format_instant(end, look))
     return (*_facts(row), ("window", (until, PLAIN)))
+
+
+def replay_all_facts(rows: Sequence[IntentRow]) -> tuple[tuple[str, Run], ...]:
+    """Return what the dialog of several replays names: how many, their money and their phones."""
+    return (
+        ("marked", (f"{len(rows):,}", STRONG)),
+        ("amount", (format_money(sum(row.amount for row in rows), "TZS"), PLAIN)),
+        ("phones", (f"{len({row.phone for row in rows}):,}", PLAIN)),
+    )
 
 
 def decision_facts(row: IntentRow, look: Look) -> tuple[tuple[str, Run], ...]:

@@ -41,11 +41,11 @@ COLUMNS: tuple[Column[IntentRow], ...] = (
         names=True,
         whole=True,
     ),
-    Column("amount TZS", 11, lambda row, _: (f"{row.amount:,}", PLAIN), right=True),
+    Column("amount TZS", 11, lambda row, _: (f"{row.amount:,}", PLAIN), right=True, whole=True),
     Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=2),
     Column("first sent", 10, _sent),
     Column("state", 10, lambda row, _: vocabulary.intent(row.state), whole=True),
-    Column("tries", 5, lambda row, _: (f"{row.attempts}", MUTED), right=True, rank=3),
+    Column("tries", 5, lambda row, _: (f"{row.attempts}", MUTED), right=True, whole=True, rank=3),
     Column(
         Said("replay window, {hours} h").of(hours=REPLAY_HOURS),
         24,

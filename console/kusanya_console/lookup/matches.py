@@ -66,7 +66,7 @@ COLUMNS: tuple[Column[LookupRecord], ...] = (
     Column("channel", 12, _channel, rank=1),
     Column("phone", 12, lambda row, _: (mask_phone(row.phone), PLAIN), rank=2, key="phone",
            extra=True),
-    Column("amount TZS", 12, _amount, right=True, key="amount"),
+    Column("amount TZS", 12, _amount, right=True, whole=True, key="amount"),
     Column("status", 15, _status, grows=20),
 )  # fmt: skip
 

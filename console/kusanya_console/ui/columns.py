@@ -46,8 +46,13 @@ class Column(msgspec.Struct, Generic[R], frozen=True):
     extra: bool = False
     """True for what is shown only where a person chose it, or sorts by it."""
 
+    shorter: Callable[[str], str] | None = None
+    """What it says instead where the whole text has no room."""
+
     def fitted(self, text: str, width: int) -> str:
         """Return a text in exactly `width` cells of this column."""
+        if self.shorter is not None and cell_len(text) > width:
+            text = self.shorter(text)
         return fit_id(text, width) if self.names else fit(text, width, right=self.right)
 
 
@@ -89,7 +94,9 @@ def widths(columns: Sequence[Column[R]], needs: Mapping[str, int], width: int) -
 
     kept = list(columns)
     while len(kept) > 1 and total(kept) + sum(map(lack, kept)) > width:
-        fits = total(kept) <= width
+        # A figure that is cut is another figure: what it needs is its width.
+        figures = sum(lack(column) for column in kept if column.right)
+        fits = total(kept) + figures <= width
         # Of two of a rank the one stays that a person chose.
         last = max(kept, key=lambda column: (column.rank, not column.extra))
         if last.rank < (_SPARED if fits else 1):
@@ -99,7 +106,7 @@ def widths(columns: Sequence[Column[R]], needs: Mapping[str, int], width: int) -
     extras = dict.fromkeys((column.title for column in columns), 0)
     # What tells records apart has its cells before anything else grows.
     for grows in (lack, lambda column: column.grows):
-        for column in kept:
+        for column in sorted(kept, key=lambda column: not column.right):
             taken = min(max(grows(column) - extras[column.title], 0), room)
             extras[column.title] += taken
             room -= taken

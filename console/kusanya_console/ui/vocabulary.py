@@ -106,6 +106,18 @@ def with_code(said: Run, row: CollectionRow) -> Run:
     return (f"{word} {safe(row.failure_code, 40)}", role) if row.failure_code else said
 
 
+def code_alone(said: str) -> str:
+    """Return a status and code without the status's word: its glyph and its colour say it too.
+
+    Where facts contradict each other the word stays, and the code goes: it is one side's.
+    """
+    glyph, _, rest = said.partition(" ")
+    word, blank, code = rest.rpartition(" ")
+    if not blank:
+        return said
+    return f"{glyph} {word if glyph == '≠' else code}"
+
+
 def channel(code: str) -> str:
     """Return the name customers know a channel by, or the code as received."""
     return safe(channel_label(code), 40)

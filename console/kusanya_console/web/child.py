@@ -53,6 +53,7 @@ def main() -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what goes there would stand in our terminal
     from kusanya.profiles import has_bell, key_map
     from kusanya.store import Store
+    from kusanya_console.actions.context import AppContext
     from kusanya_console.actions.results import NO_ROLE
     from kusanya_console.application.app import ConsoleApp
     from kusanya_console.sandbox.service_clock import parse_clock
@@ -70,19 +71,22 @@ def main() -> int:
                 acting_as=settings.user,
             )
         )
-        app = ConsoleApp(
-            store,
+        context = AppContext(
+            store=store,
             mode=settings.mode,
             clock=time,
             profile=f"{settings.user}@{settings.profile}" if settings.user else settings.profile,
-            ascii=settings.ascii_only,
-            virtual=settings.clock != "real",
-            bell=has_bell(),
             folder=Path(folder),
             **(_of_role(settings, settings.role, store, time, stack) if settings.role else {}),
         )
         if settings.user:
-            app.context.read_only_reason = NO_ROLE
+            context.read_only_reason = NO_ROLE
+        app = ConsoleApp(
+            context,
+            ascii=settings.ascii_only,
+            virtual=settings.clock != "real",
+            bell=has_bell(),
+        )
         app.set_keymap(key_map())
         app.run()
     return app.return_code or 0

@@ -68,6 +68,12 @@ class Alarm(msgspec.Struct, frozen=True, kw_only=True):
     """Its words in a status line, which counts the subjects of the same words; or empty."""
     endpoint: str = ""
     """The endpoint that it counts for there, where the subject names it otherwise."""
+    is_proven: bool = False
+    """Whether it has stood long enough already: nobody waits before people are told."""
+    causes: frozenset[str] = frozenset()
+    """The codes of what follows from it while it stands."""
+    follows: tuple["Alarm", ...] = ()
+    """What follows from it, and is listed in its sentence in the place of its own."""
 
     @property
     def key(self) -> str:
@@ -134,6 +140,7 @@ def as_json(alarm: Alarm) -> dict[str, Any]:
         "sentence": in_language(alarm.sentence, Language.ENGLISH),
         "next_step": in_language(alarm.next_step, Language.ENGLISH),
         "runbook": alarm.runbook,
+        "follows": [one.key for one in alarm.follows],
     }
 
 

@@ -6,14 +6,16 @@ from typing import Final
 
 import msgspec
 
-from kusanya.alarms.history import FailureRate, HistoryReader
 from kusanya.alarms.noise import Noise, load_noise
 from kusanya.alarms.open_anomalies import OpenAnomaly, OpenAnomalyReader
-from kusanya.alarms.outage_guard import OutageReader
 from kusanya.alarms.second_payments import SecondPaymentReader
 from kusanya.alarms.sender import SenderEndpoint
+from kusanya.alarms.service_silence import ServiceSilence, load_service_silence
 from kusanya.alarms.silence import Silence, load_silence
 from kusanya.alarms.stalled_intents import StalledIntents, count_stalled, stalled_intents
+from kusanya.channels.history import FailureRate, HistoryReader
+from kusanya.channels.outage_guard import OutageReader
+from kusanya.domain.assumptions import REPLAY_WINDOW
 from kusanya.health.report import Health, health
 from kusanya.store import Store
 from kusanya.store.records import (
@@ -34,6 +36,8 @@ _MISSING_WITHIN: Final = timedelta(days=1)
 _POLLED_WITHIN: Final = timedelta(minutes=10)
 """What a poller noted longer ago says nothing about its machine's clock now."""
 _UNKNOWN_READ: Final = 100
+CLOSING_WITHIN: Final = timedelta(hours=2)
+"""So long before its window ends people are told that a creation still has no answer."""
 
 
 class AlarmInputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +50,9 @@ class AlarmInputs(msgspec.Struct, frozen=True, kw_only=True):
     stalled: StalledIntents
     unknown: tuple[IntentRow, ...]
     """Intents whose outcome is unknown, the newest 100."""
+    closing: int = 0
+    """How many of all that are unknown may be replayed for a short while only."""
+    service_silence: ServiceSilence | None = None
     missing_events: int = 0
     """Events of the last day that have been missing for an hour."""
     anomalies: tuple[OpenAnomaly, ...] = ()
@@ -111,6 +118,9 @@ class AlarmReader:
         """Return what the store says of the mode; bounded lists and rollups. Raises StoreError."""
         store, mode = self._store, self._mode
         history = self._history.read(now=now)
+        pollers = tuple(
+            one for one in store.poll_leases.pollers(mode) if now - one.polled_at <= _POLLED_WITHIN
+        )
         return AlarmInputs(
             mode=mode,
             at=now,
@@ -118,6 +128,11 @@ class AlarmReader:
             silence=load_silence(store, mode, now=now),
             stalled=count_stalled(stalled_intents(store, mode, now=now), now=now),
             unknown=unknown_intents(store, mode),
+            closing=store.intents.count_unknown(
+                mode,
+                sent_after=now - REPLAY_WINDOW,
+                sent_until=now - REPLAY_WINDOW + CLOSING_WITHIN,
+            ),
             missing_events=store.deliveries.count_missing(
                 mode, since=now - _MISSING_WITHIN, until=now - MISSING_AFTER
             ),
@@ -126,11 +141,8 @@ class AlarmReader:
             paid_again=self._second_payments.read(now=now),
             consumers=tuple(one for one in store.outcomes.consumers() if one.mode is mode),
             failure_rates=self._outages.read(history, now=now),
-            pollers=tuple(
-                one
-                for one in store.poll_leases.pollers(mode)
-                if now - one.polled_at <= _POLLED_WITHIN
-            ),
+            pollers=pollers,
+            service_silence=load_service_silence(store, mode, pollers, now=now),
             free_bytes=store.free_bytes,
             send_failures=store.alarm_notices.unsent(mode),
             restore=store.restores.of(mode),

@@ -6,18 +6,15 @@ log, error or result; those name only its scheme and, of a plain address, its ho
 
 import logging
 import warnings
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import msgspec
 
-from kusanya.errors import ConfigurationError, NotificationError
-from kusanya.platform.deadline import CallDeadline, DeadlineBackend
+from kusanya.errors import ConfigurationError, NoAnswer, NotificationError
 from kusanya.privacy import mask_text, quiet_logs, redact
 from kusanya.say import Said
 from kusanya.text import safe
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     import apprise
-    import httpcore
-    import httpx
 
 EXTRA: Final = "notify"
 """The extra of this distribution that brings apprise."""
@@ -39,6 +34,7 @@ _TIMEOUT_S: Final = 10.0
 _APPRISE_S: Final = 30.0
 """The same of one that apprise brings: it speaks to a mail server in several answers."""
 _TAKEN: Final = range(200, 300)
+_JSON: Final = [(b"Content-Type", b"application/json")]
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,9 +121,8 @@ def send_one(url: str, message: Message) -> None:
 
 
 def _post(url: str, message: Message) -> None:
-    # Late: httpx brings a command line of its own with it, and only it reads every address.
-    import httpcore
-    import httpx
+    # Late: httpx brings a command line of its own with it.
+    from kusanya.platform.posting import Poster
 
     content: dict[str, Any] = {
         "title": message.title,
@@ -137,56 +132,13 @@ def _post(url: str, message: Message) -> None:
     if message.data is not None:
         content["data"] = message.data
     try:
-        asked = httpx.Request("POST", url, content=msgspec.json.encode(content))
-        # One deadline for all of it, and no body is read: the answer may drip or never end.
-        with (
-            _pool(asked.url) as pool,
-            pool.stream(
-                "POST",
-                str(asked.url.copy_with(username=None, password=None)),
-                headers=[*asked.headers.raw, *_who_sends(asked.url)],
-                content=asked.content,
-            ) as answer,
-        ):
-            status = answer.status
-    except httpcore.TimeoutException:
-        raise NotificationError(f"no answer within {_TIMEOUT_S:.0f} s") from None
-    except (httpx.InvalidURL, httpcore.UnsupportedProtocol, UnicodeError):
-        raise NotificationError("the address cannot be read") from None
-    except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
-        # Its text may hold the address.
-        raise NotificationError(f"no answer ({type(error).__name__})") from None
-    if status not in _TAKEN:
-        raise NotificationError(Said("answered {status}").of(status=status))
-
-
-def _pool(url: "httpx.URL") -> "httpcore.ConnectionPool":
-    """Return a pool for one request that ends in time, by the proxy that the environment names."""
-    import httpcore
-    import httpx
-
-    deadline = CallDeadline()
-    deadline.start(_TIMEOUT_S)
-    bounds: dict[str, Any] = {
-        "ssl_context": httpx.create_ssl_context(),
-        "network_backend": DeadlineBackend(deadline),
-    }
-    proxies = getproxies()
-    proxy = proxies.get(url.scheme) or proxies.get("all")
-    if proxy is None or proxy_bypass(url.host):
-        return httpcore.ConnectionPool(**bounds)
-    parts = httpx.URL(proxy if "://" in proxy else f"http://{proxy}")
-    named = (parts.username, parts.password) if parts.userinfo else None
-    bare = str(parts.copy_with(username=None, password=None))
-    return httpcore.HTTPProxy(proxy_url=bare, proxy_auth=named, **bounds)
-
-
-def _who_sends(url: "httpx.URL") -> list[tuple[bytes, bytes]]:
-    json_body = (b"Content-Type", b"application/json")
-    if not url.userinfo:
-        return [json_body]
-    said = b64encode(f"{url.username}:{url.password}".encode())
-    return [json_body, (b"Authorization", b"Basic " + said)]
+        with Poster(url, within_s=_TIMEOUT_S) as poster:
+            # No body is read: the answer may drip or never end.
+            answer = poster.post(msgspec.json.encode(content), headers=_JSON)
+    except (TimeoutError, ConnectionError, NoAnswer, ConfigurationError) as error:
+        raise NotificationError(str(error)) from None
+    if answer.status not in _TAKEN:
+        raise NotificationError(Said("answered {status}").of(status=answer.status))
 
 
 def _by_apprise(url: str, message: Message) -> None:

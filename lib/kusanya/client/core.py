@@ -18,6 +18,7 @@ import msgspec
 from kusanya.client import requests, response_classifier
 from kusanya.client.attempts import AttemptOutcome, Attempts, Classification, UnrecordedAttempts
 from kusanya.client.clock_check import ClockCheck
+from kusanya.client.contact import ServiceContact
 from kusanya.client.effects import Effects, Request, send, sleep
 from kusanya.client.retry_policy import RetryPolicy, pause_s, poll_pause_s
 from kusanya.clock import Clock
@@ -71,6 +72,7 @@ class Core:
         self._merchant: str | None = None
         self._live_key_confirmed = False
         self.clock_check = ClockCheck(clock)
+        self.contact = ServiceContact(clock)
 
     @property
     def target(self) -> str:
@@ -202,7 +204,9 @@ class Core:
             yield from attempts.begin()
             asked_at = self.clock.monotonic()
             reply = yield from send(request, within_s=min(left_s, self.retry_policy.attempt_s))
-            self.clock_check.note(reply, took_s=self.clock.monotonic() - asked_at)
+            took_s = self.clock.monotonic() - asked_at
+            self.clock_check.note(reply, took_s=took_s)
+            self.contact.note(reply, took_s=took_s)
             result = response_classifier.classify(request, reply, read, now=self.clock.now())
             yield from attempts.end(result)
             history = history.after(result)

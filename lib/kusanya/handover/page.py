@@ -16,7 +16,7 @@ from kusanya.domain.status import CONTRADICTION, PAID, Status
 from kusanya.handover.acts import ActRun, ShiftActs, load_acts
 from kusanya.lookup import Subject, load_subjects
 from kusanya.privacy import mask_text
-from kusanya.say import Said, joined
+from kusanya.say import Said, joined, plural
 from kusanya.store import Store
 from kusanya.store.records import IntentRow, Verdict
 from kusanya.text import safe
@@ -51,8 +51,9 @@ class Handover(msgspec.Struct, frozen=True, kw_only=True):
     """Who looks after an alarm, or has muted it."""
     unknown: tuple[IntentRow, ...]
     """Creations whose outcome is unknown, the newest first."""
+    unknown_in_all: int
     open_prompts: int
-    """Collections without a final state, 1,000 at most."""
+    """Collections without a final state."""
 
 
 def load(store: Store, mode: Mode, *, since: datetime, now: datetime) -> Handover:
@@ -102,7 +103,8 @@ def _load(store: Store, mode: Mode, *, since: datetime, now: datetime) -> Handov
         alarms=alarms,
         looked_after=acknowledgements(store, names_of(alarms), now=now),
         unknown=alarm_inputs.unknown,
-        open_prompts=len(store.collections.still_open(mode, limit=1_000).rows),
+        unknown_in_all=store.intents.count_unknown(mode),
+        open_prompts=store.collections.count_open(mode),
     )
 
 
@@ -249,12 +251,16 @@ def _open(found: Handover, at: Callable[[datetime], str]) -> Iterator[str]:
         yield Said(
             "? outcome unknown: {reference}, TZS {amount}, {our_first}; never create it anew"
         ).of(reference=reference, amount=row.amount, our_first=first)
-    if len(found.unknown) > _OPEN_SHOWN:
+    if found.unknown_in_all > _OPEN_SHOWN:
         yield Said("? and {count} more creations of unknown outcome").of(
-            count=len(found.unknown) - _OPEN_SHOWN
+            count=found.unknown_in_all - _OPEN_SHOWN
         )
     if found.open_prompts:
-        yield Said("{count} collections have no final state yet").of(count=found.open_prompts)
+        yield plural(
+            found.open_prompts,
+            "1 collection has no final state yet",
+            "{count} collections have no final state yet",
+        )
     if not (found.alarms or found.unknown or found.open_prompts):
         yield "nothing is open"
 

@@ -21,7 +21,7 @@ from kusanya.wire import Mode
 _OPEN_LOOKED_AT: Final = 1_000
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
-_UNWATCHED: Final = timedelta(minutes=5)
+UNWATCHED: Final = timedelta(minutes=5)
 """Past any expiry and the first looks of a poller."""
 
 
@@ -126,10 +126,10 @@ def _unusable(store: Store, mode: Mode, now: datetime) -> tuple[UnusableDeliveri
 def _unwatched(
     store: Store, mode: Mode, opened: Sequence[CollectionRow], now: datetime
 ) -> PollerAbsence | None:
-    if not opened or now - opened[0].created_at < _UNWATCHED:
+    if not opened or now - opened[0].created_at < UNWATCHED:
         return None
     last = next((one.polled_at for one in store.poll_leases.pollers(mode)), None)
-    if last is not None and now - last < _UNWATCHED:
+    if last is not None and now - last < UNWATCHED:
         return None
     if store.poll_leases.are_left_out():
         return None  # of a past moment it is not known who polled

@@ -49,6 +49,11 @@ class StuckChannel(msgspec.Struct, frozen=True, kw_only=True):
     is_unusual: bool = True
     """Whether so many overdue ones are no chance."""
 
+    @property
+    def is_outage(self) -> bool:
+        """Return whether prompts hang for certain, and on several phones."""
+        return self.overdue > 1 and self.is_unusual and self.phones > 1
+
 
 def load_stuck(
     store: Store,

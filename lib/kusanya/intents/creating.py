@@ -61,13 +61,18 @@ def create(
     store: Store,
     core: Core,
     request: CreateRequest,
+    *,
+    order: OrderFacts | None = None,
 ) -> Effects[Creation]:
-    """Open the intent of `request`, or find it again by its key, and bring it to an end."""
+    """Open the intent of `request`, or find it again by its key, and bring it to an end.
+
+    `order` is what the caller has just read of it; the transaction that opens it judges anew.
+    """
     began = core.clock.monotonic()
     made: Creation | None = None
     failed: BaseException | None = None
     try:
-        made = yield from _create(store, core, request)
+        made = yield from _create(store, core, request, order)
     except BaseException as error:
         failed = error
         raise
@@ -100,9 +105,11 @@ def _trace(
     )
 
 
-def _create(store: Store, core: Core, request: CreateRequest) -> Effects[Creation]:
+def _create(
+    store: Store, core: Core, request: CreateRequest, order: OrderFacts | None
+) -> Effects[Creation]:
     look = partial(_look, store, request, mode_of(core), request.body())
-    found = yield from call(look)
+    found = yield from call(partial(look, known=order))
     if not isinstance(found, IntentRow):
         send_target = SendTarget(target=lambda: core.target, profile=request.profile)
         lease = Lease.new(store, core.clock, "")
@@ -262,15 +269,22 @@ class _NewIntent(msgspec.Struct, frozen=True):
     queue: Opening
 
 
-def _look(store: Store, request: CreateRequest, mode: Mode, body: bytes) -> IntentRow | _NewIntent:
+def _look(
+    store: Store,
+    request: CreateRequest,
+    mode: Mode,
+    body: bytes,
+    *,
+    known: OrderFacts | None = None,
+) -> IntentRow | _NewIntent:
     """Return the intent that this call made before, here or elsewhere, or how a new one is opened.
 
     Raises IntentError for a key with other contents, and where the order may not be asked for.
     """
-    known = _under_own_key(store, request, mode, body)
-    if known is not None:
-        return known
-    order = store.intents.order(mode, request.reference)
+    named = _under_own_key(store, request, mode, body)
+    if named is not None:
+        return named
+    order = known or store.intents.order(mode, request.reference)
     repeat = _repeat(store, request)
     try:
         check_order(order, repeat)

@@ -12,7 +12,7 @@ from kusanya.client import Client
 from kusanya.client.observations import poll_observation
 from kusanya.errors import IntentError, IntentReason, KusanyaError, NotFound, StoreError
 from kusanya.intents.log import log_resolved
-from kusanya.intents.resolving import OPEN, intent_of, is_being_sent
+from kusanya.intents.resolving import OPEN, intent_of, is_being_sent, seen_under
 from kusanya.intents.window import CLOCKS_APART, replay_left
 from kusanya.say import Said, joined
 from kusanya.store import Store
@@ -219,7 +219,7 @@ def _check_candidate(intent: IntentRow, candidate: Candidate, *, unseen: bool) -
 
 
 def _check_nothing(store: Store, intent: IntentRow) -> None:
-    for seen in store.collections.by_reference(intent.mode, intent.reference):
+    for seen in seen_under(store, intent):
         match = intent_of(store, seen)
         if match is not None and match.id == intent.id:
             raise IntentError(

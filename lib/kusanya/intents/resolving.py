@@ -20,6 +20,8 @@ from kusanya.wire import Collection, Mode
 _WAITING: Final = (IntentState.SENT, IntentState.UNKNOWN)
 OPEN: Final = (IntentState.PREPARED, *_WAITING)
 """The states in which an intent is neither answered nor over."""
+_EVERY: Final = 1_000_000
+"""Of one reference: the right one may be the oldest."""
 
 
 def resolve_by_reference(
@@ -61,7 +63,7 @@ def review(store: Store, intent: IntentRow, *, now: datetime) -> IntentRow:
     """
     intent = _close_window_if_clock_was_set_back(store, intent, now=now)
     if intent.state in _WAITING:
-        for seen in store.collections.by_reference(intent.mode, intent.reference):
+        for seen in seen_under(store, intent):
             found = intent_of(store, seen)
             if found is not None and found.id == intent.id:
                 return _resolve(store, found, seen)
@@ -72,6 +74,11 @@ def review(store: Store, intent: IntentRow, *, now: datetime) -> IntentRow:
         sentence = "the service never took it; nothing happened"
         return _mark(store, intent, IntentState.REFUSED, sentence)
     return intent
+
+
+def seen_under(store: Store, intent: IntentRow) -> tuple[CollectionRow, ...]:
+    """Return every collection of an intent's reference, newest first, however many there are."""
+    return store.collections.by_reference(intent.mode, intent.reference, limit=_EVERY)
 
 
 def open_intents(

@@ -8,7 +8,7 @@ is safe. All of it only reads.
 Source: specification, Collection, Events.
 """
 
-from kusanya.lookup.around import ALSO_WITHIN, Neighbours
+from kusanya.lookup.around import ALSO_WITHIN, Neighbours, order_sentence
 from kusanya.lookup.claims import ReceiptClaim, claims
 from kusanya.lookup.creation_timeline import CreationTimeline, load_creation_timeline
 from kusanya.lookup.entries import EventKind, TimelineEntry
@@ -44,4 +44,5 @@ __all__ = [
     "load_timeline",
     "match_messages",
     "new_request",
+    "order_sentence",
 ]

@@ -22,6 +22,7 @@ from kusanya.store.records import (
     ReceiptFact,
     Verdict,
 )
+from kusanya.store.records.outcomes import Kind, Outcome, Work
 
 _ANSWERED: Final = "answered"
 _NOT_SENT: Final = "not_sent"
@@ -42,6 +43,8 @@ class EventKind(StrEnum):
     REFUSED = "refused"
     """A delivery that was not believed, or had no effect."""
     NOTE = "note"
+    OUTCOME = "outcome"
+    """What the shop is told of it, and whether the shop has acted on it."""
     RECEIPT = "receipt"
     """A receipt that an operator's statement gave."""
 
@@ -80,6 +83,39 @@ def receipt_entries(receipts: Iterable[ReceiptFact]) -> list[TimelineEntry]:
     ]
 
 
+_TOLD: Final = {
+    Kind.PAID: "the order is paid",
+    Kind.NOT_PAID: "no money came",
+    Kind.PAID_AGAIN: "the order is paid again: give the money back",
+    Kind.UNEXPECTED: "money came that a person has to look at",
+    Kind.DISPUTED: "facts contradict each other: ship nothing",
+    Kind.CORRECTED: "what was told before does not hold",
+}
+
+
+def outcome_entries(outcomes: Iterable[Outcome], work: Sequence[Work]) -> list[TimelineEntry]:
+    """Return what a shop is told; `work` is what its consumers have not done of it."""
+    entries = []
+    for one in outcomes:
+        waits = [
+            Said("{consumer} parked it: {why}" if left.parked else "{consumer} has not done it").of(
+                consumer=left.consumer, why=left.why
+            )
+            for left in work
+            if left.outcome.id == one.id
+        ]
+        entries.append(
+            TimelineEntry(
+                at=one.at,
+                kind=EventKind.OUTCOME,
+                word="outcome",
+                detail=joined("; ", (_TOLD[one.kind], *waits)),
+                source="store",
+            )
+        )
+    return entries
+
+
 def observation_entries(observations: Sequence[Observation]) -> list[TimelineEntry]:
     """Return the answers and events of a collection, marking what was known already."""
     known: set[str] = set()
@@ -113,6 +149,10 @@ def _observation_detail(fact: Observation) -> str:
             detail = Said("{event} verified").of(event=fact.event_id)
         case Source.EVENT_CHECK:
             detail = f"GET /v1/events/{fact.event_id}"
+        case Source.RULING:
+            detail = Said("ruled by what the service says; {count} facts are overruled").of(
+                count=len(fact.overrules)
+            )
         case Source.POLL:
             detail = f"GET /v1/collections/{fact.collection.id}"
     failure = (fact.collection.failure_code, fact.collection.failure_message)

@@ -12,6 +12,7 @@ from kusanya.lookup.entries import (
     intent_entries,
     note_entries,
     observation_entries,
+    outcome_entries,
     receipt_entries,
 )
 from kusanya.state.observation import CollectionState
@@ -89,6 +90,7 @@ def load_timeline(
         *_intent_entries(store, row),
         *note_entries(store.notes.of(collection_id, mode)),
         *receipt_entries(receipts),
+        *_outcome_entries(store, row),
     ]
     return Timeline(
         row=row,
@@ -116,6 +118,11 @@ def _shared_receipts(
         rows = store.collections.by_id(others, row.mode) if others else {}
         shared += [SharedReceipt(own.receipt, other) for other in rows.values()]
     return tuple(shared)
+
+
+def _outcome_entries(store: Store, row: CollectionRow) -> list[TimelineEntry]:
+    outcomes = [one for one in store.outcomes.of(row.mode, row.reference) if one.about == row.id]
+    return outcome_entries(outcomes, store.outcomes.left_of(outcomes) if outcomes else ())
 
 
 def _intent_entries(store: Store, row: CollectionRow) -> list[TimelineEntry]:

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from kusanya.client import AsyncClient, Client
 from kusanya.clock import Clock, SystemClock
 from kusanya.domain.assumptions import DEFAULT_PROFILE
-from kusanya.orders.order import Attempt, NotAsked, Order, read
+from kusanya.orders.order import NotAsked, Order, read
 from kusanya.orders.paying import Limits, Wish, paying
 from kusanya.orders.waiting import waiting
 from kusanya.store import Store
-from kusanya.store.records.order import OrderReason, OrderStatus
+from kusanya.store.records.order import Attempt, OrderReason, OrderStatus
 from kusanya.wire import Mode
 
 __all__ = [
@@ -44,6 +44,7 @@ def pay(
     metadata: Mapping[str, str] | None = None,
     profile: str = DEFAULT_PROFILE,
     limits: Limits = _NO_LIMITS,
+    unless_down: bool = False,
 ) -> Order:
     """Have an order paid, and return what it has come to.
 
@@ -51,7 +52,8 @@ def pay(
     order is paid, or a prompt is open, nothing is sent. A creation without an answer is sent again
     first, with its own key, inside its window. An attempt that ended without money is followed by
     another one, on this phone, under a key of its own. `limits` bound the attempts of an order and
-    the prompts of a phone; where they hold one back `not_asked` says which.
+    the prompts of a phone; where they hold one back `not_asked` says which. With `unless_down` none
+    is sent into a channel that is down, see `kusanya.channels`: the order stays unpaid then.
 
     On return all of it is durable. Raises AmountChanged for another amount while an attempt may
     charge or has charged, the errors of a create for what the service refuses, StoreError where the
@@ -66,6 +68,7 @@ def pay(
         description=description,
         metadata=metadata,
         profile=profile,
+        unless_down=unless_down,
     )
     return client.run(paying(store, client.core, wish, limits))
 
@@ -81,6 +84,7 @@ async def pay_async(
     metadata: Mapping[str, str] | None = None,
     profile: str = DEFAULT_PROFILE,
     limits: Limits = _NO_LIMITS,
+    unless_down: bool = False,
 ) -> Order:
     """Do what `pay` does, with `amount` in whole shillings; the store is used from threads."""
     wish = Wish(
@@ -90,6 +94,7 @@ async def pay_async(
         description=description,
         metadata=metadata,
         profile=profile,
+        unless_down=unless_down,
     )
     return await client.run(paying(store, client.core, wish, limits))
 

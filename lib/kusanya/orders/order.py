@@ -5,14 +5,16 @@ from typing import Final
 
 import msgspec
 
+from kusanya.channels import ChannelNow
 from kusanya.domain.status import CONTRADICTION
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow, IntentRow, IntentState
+from kusanya.store.records import CollectionRow
 from kusanya.store.records.order import (
-    OrderFacts,
+    Attempt,
     OrderJudgement,
     OrderReason,
     OrderStatus,
+    attempts_of,
     judge,
 )
 from kusanya.wire import Mode
@@ -26,16 +28,10 @@ class NotAsked(msgspec.Struct, frozen=True, kw_only=True):
     """A limit that held a prompt back, and how many seconds it will; None where it stays."""
 
     limit: str
+    """`attempts`, `phone_hour`, `phone_day`, `wrong_pins` or `channel_down`."""
     wait_s: float | None
-
-
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt to have an order paid: a creation, the collection that it became, or both."""
-
-    intent: IntentRow | None
-    """None for a collection that no creation of this store made."""
-    collection: CollectionRow | None
-    """None where it is not known what became of the creation."""
+    channel: ChannelNow | None = None
+    """The channel that is down, where that is why."""
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,26 +75,22 @@ def read(
         attempts=attempts_of(facts),
         collection=found.collection,
         wait_s=_SOON_S if is_open else held_s,
-        customer=_words(found, now=now),
+        customer=_words(found, not_asked, now=now),
         not_asked=not_asked,
     )
 
 
-def attempts_of(facts: OrderFacts) -> tuple[Attempt, ...]:
-    """Return the attempts of an order, oldest first, without creations that came to nothing."""
-    rows = {row.id: row for row in facts.collections}
-    made = [
-        (one.prepared_at, Attempt(intent=one, collection=rows.pop(one.collection_id or "", None)))
-        for one in reversed(facts.intents)
-        if one.collection_id is not None
-        or one.state not in {IntentState.REFUSED, IntentState.SETTLED}
-    ]
-    made += [(row.created_at, Attempt(intent=None, collection=row)) for row in rows.values()]
-    return tuple(attempt for _, attempt in sorted(made, key=lambda one: one[0]))
-
-
-def _words(found: OrderJudgement, *, now: datetime) -> Advice | None:
+def _words(found: OrderJudgement, not_asked: NotAsked | None, *, now: datetime) -> Advice | None:
     row = found.collection
+    down = None if not_asked is None else not_asked.channel
+    if down is not None and down.english is not None and down.swahili is not None:
+        return Advice(
+            topic="channel_down",
+            english=down.english,
+            swahili=down.swahili,
+            support_step="Wait for the network, or offer another one.",
+            may_prompt=True,
+        )
     if found.reason is OrderReason.NEVER_ASKED:
         return None
     if found.reason is OrderReason.CONTRADICTION:

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from kusanya import channels
 from kusanya.client.core import Core
 from kusanya.client.effects import Effects, call
 from kusanya.client.requests import CreateRequest
@@ -22,17 +23,21 @@ from kusanya.errors import (
     ServiceUnavailable,
 )
 from kusanya.intents.creating import create, mode_of, proceed
-from kusanya.orders.order import NotAsked, Order, attempts_of, read, seconds
+from kusanya.orders.order import NotAsked, Order, read, seconds
 from kusanya.store import Store
 from kusanya.store.records.order import (
     OrderFacts,
     OrderJudgement,
     OrderStatus,
+    attempts_of,
     judge,
 )
+from kusanya.wire import Mode
 
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
+_AGAIN_S: Final = 60.0
+"""After so long it is worth asking whether a channel is still down."""
 _WRONG_PIN: Final = "invalid_pin"
 _PASSING: Final = (NoAnswer, NotSent, Conflict, RateLimited, ServiceUnavailable)
 """What the next call may find gone; the creation is kept and open."""
@@ -69,6 +74,7 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     description: str | None = None
     metadata: Mapping[str, str] | None = None
     profile: str = DEFAULT_PROFILE
+    unless_down: bool = False
 
     def request(self, attempt: int) -> CreateRequest:
         """Return what the attempt of this number creates."""
@@ -110,6 +116,8 @@ def paying(store: Store, core: Core, wish: Wish, limits: Limits) -> Effects[Orde
         now = core.clock.now()
         held = partial(_held_back, store, facts, phone, limits=limits, now=now)
         not_asked = yield from call(held)
+        if not_asked is None and wish.unless_down:
+            not_asked = yield from call(partial(_channel_down, store, mode, phone))
         if not_asked is None:
             yield from _ask(store, core, wish, facts)
     again = partial(read, store, mode, wish.reference, now=core.clock.now(), not_asked=not_asked)
@@ -119,7 +127,8 @@ def paying(store: Store, core: Core, wish: Wish, limits: Limits) -> Effects[Orde
 def _ask(store: Store, core: Core, wish: Wish, facts: OrderFacts) -> Effects[None]:
     """Make the next attempt, unless another worker makes it at this moment."""
     try:
-        yield from create(store, core, wish.request(len(attempts_of(facts)) + 1))
+        request = wish.request(len(attempts_of(facts)) + 1)
+        yield from create(store, core, request, order=facts)
     except _PASSING:
         pass  # the store says how far it came
     except IntentError as error:
@@ -145,11 +154,9 @@ def _held_back(
     """Return the limit that another prompt would break, or None."""
     if len(attempts_of(facts)) >= limits.attempts:
         return NotAsked(limit="attempts", wait_s=None)
-    rows = [
-        row
-        for row in store.collections.by_phone(facts.mode, phone, since=now - _DAY)
-        if row.created_at > now - _DAY
-    ]
+    enough = max(50, limits.phone_hour, limits.phone_day)
+    asked = store.collections.by_phone(facts.mode, phone, since=now - _DAY, limit=enough)
+    rows = [row for row in asked if row.created_at > now - _DAY]
     hour = [row for row in rows if row.created_at > now - _HOUR]
     pins = [row for row in hour if row.failure_code == _WRONG_PIN]
     for limit, found, most, span in (
@@ -162,3 +169,20 @@ def _held_back(
             frees = sorted(row.created_at for row in found)[-most]
             return NotAsked(limit=limit, wait_s=seconds(frees + span - now))
     return None
+
+
+def _channel_down(store: Store, mode: Mode, phone: str) -> NotAsked | None:
+    """Return the channel of a phone that is down, or None.
+
+    A phone's channel is that of its newest payment: numbers move between networks. Of a new phone
+    it is not known, and nothing is held back.
+    """
+    known = store.collections.by_phone(mode, phone, limit=1)
+    if not known:
+        return None
+    mine = next(
+        (one for one in channels.now(store, mode=mode) if one.channel == known[0].channel), None
+    )
+    if mine is None or mine.state is not channels.ChannelState.DOWN:
+        return None
+    return NotAsked(limit="channel_down", wait_s=_AGAIN_S, channel=mine)

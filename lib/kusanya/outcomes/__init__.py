@@ -8,12 +8,14 @@ outcome was done. Effects outside happen at least once, with `outcome.effect_key
 """
 
 from kusanya.outcomes.consumer import Consumer, Handler, Later, Park
+from kusanya.outcomes.forwarder import Forwarder
 from kusanya.outcomes.shop import claim, claim_async, ddl
 from kusanya.store.records.outcomes import ConsumerRow, Kind, Outcome, Work
 
 __all__ = [
     "Consumer",
     "ConsumerRow",
+    "Forwarder",
     "Handler",
     "Kind",
     "Later",

@@ -61,6 +61,7 @@ class ProfileSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     payees: tuple[str, ...] = ()
     expect: tuple[str, ...] = ()
     roles: dict[str, Role] = {}
+    rule_by_service: bool = False
 
 
 class ConfigFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

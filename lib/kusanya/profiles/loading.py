@@ -55,6 +55,7 @@ def load(name: str | None = None, *, environ: Mapping[str, str] = os.environ) ->
         payees=section.payees,
         expect=section.expect,
         roles=section.roles,
+        rule_by_service=section.rule_by_service,
         secrets_from_files=api_key.is_from_file or signing.is_from_file,
     )
 

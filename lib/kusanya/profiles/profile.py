@@ -48,6 +48,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """What `kusanya reconcile` must compare before anybody signs."""
     roles: Mapping[str, Role] = {}
     """What people may do who come through a proxy, beside a store in a file."""
+    rule_by_service: bool = False
+    """Whether `kusanya watch` rules on payments whose facts contradict each other, by two answers
+    of the service a minute apart."""
     secrets_from_files: bool = False
     """Whether API key or signing secrets were read from files, which may change."""
 

@@ -13,19 +13,13 @@ from typing import Final, TypeAlias
 import msgspec
 import uvicorn
 
-from kusanya.clock import Clock
-from kusanya.domain.assumptions import SIGNATURE_HEADER
 from kusanya.errors import ConfigurationError
 from kusanya.platform.http_limits import BoundedProtocol, ConnectionLimits, Server, bounded, listen
 from kusanya.receiver.admission import Limits
-from kusanya.receiver.asgi import Receiver, app
-from kusanya.receiver.endpoints import AnySecrets, Endpoints
-from kusanya.receiver.handler import DeliveryJournal, Follower
-from kusanya.receiver.metrics import Gauges
+from kusanya.receiver.asgi import Receiver
+from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.status_pages import Application
 from kusanya.receiver.waiting import WaitingReceiver
-from kusanya.store.records import Arrival, DeliveryCommit
-from kusanya.wire import Mode
 
 _log: Final = logging.getLogger("kusanya.receiver")
 _GRACE_S: Final = 10
@@ -71,64 +65,6 @@ _NO_LIMITS_GIVEN: Final = Limits()
 _NO_CONNECTION_LIMITS_GIVEN: Final = ConnectionLimits()
 
 
-def run(
-    store: DeliveryJournal,
-    secrets: AnySecrets,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 0,
-    mode: Mode | str | None = None,
-    clock: Clock | None = None,
-    signature_header: str = SIGNATURE_HEADER,
-    limits: Limits = _NO_LIMITS_GIVEN,
-    connections: ConnectionLimits = _NO_CONNECTION_LIMITS_GIVEN,
-    drain_s: float = 0.0,
-    reread: Callable[[], AnySecrets] | None = None,
-    on_ready: Callable[[RunningReceiver], None] | None = None,
-    on_receipt: Callable[[Arrival, DeliveryCommit], None] | None = None,
-    resolve_intents: bool = True,
-    double_check: Follower | None = None,
-    metrics: bool = True,
-    gauges: Gauges | None = None,
-) -> None:
-    """Receive deliveries until SIGINT, SIGTERM or `RunningReceiver.stop`, then return.
-
-    Blocks. `on_ready` is called once, when connections are accepted. The store stays open. What
-    works in the background, see `app`, begins at once and has ended on return.
-    `connections` bounds how many there may be, of one address and in all, and their time. Asked to
-    stop, it is not ready for `drain_s` seconds before it takes no more connections. At each SIGHUP
-    `reread` is asked for the secrets; where it raises ConfigurationError the old ones stay.
-    Raises ConfigurationError for unusable secrets, PortTaken and AddressRefused.
-    """
-    application = app(
-        store,
-        secrets,
-        mode=mode,
-        clock=clock,
-        signature_header=signature_header,
-        limits=limits_of(connections, limits),
-        on_receipt=on_receipt,
-        resolve_intents=resolve_intents,
-        double_check=double_check,
-        metrics=metrics,
-        gauges=gauges,
-    )
-
-    def current_endpoints() -> Endpoints:
-        again = secrets if reread is None else reread()
-        return Endpoints.of(again, mode=mode, signature_header=signature_header)
-
-    serve(
-        application,
-        host=host,
-        port=port,
-        connections=connections,
-        drain_s=drain_s,
-        reread=None if reread is None else current_endpoints,
-        on_ready=on_ready,
-    )
-
-
 def serve(
     application: Application,
     *,
@@ -139,9 +75,15 @@ def serve(
     reread: Callable[[], Endpoints] | None = None,
     on_ready: Callable[[RunningReceiver], None] | None = None,
 ) -> None:
-    """Run any ASGI application under the receiver's limits; see `run`.
+    """Serve an ASGI application until SIGINT, SIGTERM or `RunningReceiver.stop`, then return.
 
-    Raises what opening the store ended with, where the application is a `WaitingReceiver`.
+    Blocks. `on_ready` is called once, when connections are accepted. The store stays open. What
+    works in the background of a receiver, see `app`, begins at once and has ended on return.
+    `connections` bounds how many there may be, of one address and in all, and their time. Asked to
+    stop, it is not ready for `drain_s` seconds before it takes no more connections. At each SIGHUP
+    `reread` is asked for the endpoints; where it raises ConfigurationError the old ones stay.
+    Raises PortTaken, AddressRefused, and what opening the store ended with, where the application
+    is a `WaitingReceiver`.
     """
     listener = listen(host, port)
     config = uvicorn.Config(

@@ -23,6 +23,7 @@ class AnomalyKind(StrEnum):
     """The catalogue."""
 
     TWO_FINALS = "two_finals"
+    RULED = "ruled"
     EVENT_CHANGED = "event_changed"
     MODE_MISMATCH = "mode_mismatch"
     AMOUNT_CHANGED = "amount_changed"
@@ -205,6 +206,7 @@ _SOURCES: Final = {
     Source.EVENT: "event",
     Source.EVENT_CHECK: "event fetched again",
     Source.POLL: "poll",
+    Source.RULING: "ruling",
 }
 
 
@@ -236,6 +238,13 @@ def _of_money(state: CollectionState) -> Iterator[Anomaly]:
 
 
 def _of_completion(state: CollectionState) -> Iterator[Anomaly]:
+    if state.is_ruled:
+        yield _odd(
+            AnomalyKind.RULED,
+            Said(
+                "Two final states were reported; by what the service said it was ruled {status}."
+            ).of(status=str(state.status)),
+        )
     if state.is_final and state.completed_at is None:
         yield _odd(
             AnomalyKind.FINAL_WITHOUT_COMPLETED_AT,

@@ -4,7 +4,8 @@
 came or how often. `created` lies below every status the specification does not name, and those lie
 below the final states. Two different finals, or two values for a field that does not change, are
 listed as contradictions and decided by nobody here. What was observed in the other mode, or under
-an event id that was known with another body, is listed as well and sets no value. Source: States
+an event id that was known with another body, is listed as well and sets no value. A ruling takes
+out of the merge what it had seen and overruled; what it had not seen contradicts it. Source: States
 and transitions; Delivery rules 4 and 5; Authentication. Assumes EXPIRED_IS_FINAL, OPEN_SETS and
 OPTIONAL_FIELDS.
 """
@@ -43,12 +44,13 @@ FIXED: Final = (
 LATER: Final = tuple(one.name for one in struct_fields(Collection) if one.default is None)
 """Fields that may be silent at first; once said, they never change either."""
 
-_RANK: Final = {Source.ANSWER: 0, Source.EVENT: 1, Source.EVENT_CHECK: 2, Source.POLL: 3}
+_RANK: Final = {source: rank for rank, source in enumerate(Source)}
 FEE_KIND: Final = {
     Source.ANSWER: "answer",
     Source.EVENT: "event",
     Source.EVENT_CHECK: "event",
     Source.POLL: "poll",
+    Source.RULING: "poll",
 }
 """Which of a state's three fees a source tells."""
 # One C call and one tuple comparison per fact tells whether anything needs a closer look.
@@ -72,11 +74,14 @@ def fold(observations: Iterable[Observation], *, mode: Mode | None = None) -> Co
     ours = tuple(fact for fact in observed if fact.counts_in(mode))
     if not ours:
         raise ValueError("a state follows from at least one observation that counts in its mode")
-    facts = ours if len(ours) == 1 else _ordered(ours)
-    first = facts[0].collection
+    known = ours if len(ours) == 1 else _ordered(ours)
+    facts: Sequence[Observation] = known
     statuses = {fact.collection.status for fact in facts}
+    if len(statuses & FINAL) > 1:
+        facts = _upheld(known)
+    first = facts[0].collection
     final = next((fact for fact in facts if fact.collection.status in FINAL), None)
-    finals = {status for status in statuses if status in FINAL}
+    finals = {fact.collection.status for fact in facts if fact.collection.status in FINAL}
     later, differs = _merged(facts)
     contradictions: tuple[Contradiction, ...] = ()
     if len(ours) < len(observed):
@@ -108,8 +113,9 @@ def fold(observations: Iterable[Observation], *, mode: Mode | None = None) -> Co
         fee_answer=fees.get("answer"),
         fee_event=fees.get("event"),
         fee_poll=fees.get("poll"),
-        observations=len(facts),
+        observations=len(known),
         contradictions=contradictions,
+        is_ruled=len(facts) < len(known),
         **said,
     )
 
@@ -120,6 +126,16 @@ def _only_mode(observed: Sequence[Observation]) -> Mode:
         raise ValueError("these facts are of both modes: name the one to fold in")
     # Where no fact counts in any mode, none does in this one.
     return modes.pop() if modes else Mode.LIVE
+
+
+def _upheld(facts: Sequence[Observation]) -> Sequence[Observation]:
+    """Return the facts without those that the last ruling had seen and overruled."""
+    rulings = [fact for fact in facts if fact.source is Source.RULING]
+    if not rulings:
+        return facts
+    # What an earlier ruling said is a fact that the last one may have overruled too.
+    overruled = frozenset(max(rulings, key=_place).overrules)
+    return [fact for fact in facts if fact.name not in overruled]
 
 
 def _merged(facts: Sequence[Observation]) -> tuple[tuple[Any, ...], bool]:

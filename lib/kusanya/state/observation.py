@@ -6,6 +6,7 @@ GET. Observations are never changed or removed; the state is computed from them 
 
 from datetime import datetime
 from enum import StrEnum
+from hashlib import blake2b
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -26,6 +27,9 @@ class Source(StrEnum):
     """GET /v1/events/{id}."""
     POLL = "poll"
     """GET /v1/collections/{id}."""
+    RULING = "ruling"
+    """A person's, or by the profile's wish the program's, choice among final states that
+    contradict each other, by what the service says now."""
 
 
 class Dispute(StrEnum):
@@ -57,6 +61,14 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     event_type: str | None = None
     event_created_at: datetime | None = None
     disputed: Dispute | None = None
+    overrules: tuple[str, ...] = ()
+    """Of a ruling the `name` of each fact that it had seen and that says another final state."""
+
+    @property
+    def name(self) -> str:
+        """Return what a ruling calls this fact: it stays where what is personal is erased."""
+        said = f"{self.source.value} {self.source_id} {self.collection.status}"
+        return blake2b(said.encode(), digest_size=8).hexdigest()
 
     def counts_in(self, mode: Mode) -> bool:
         """Return whether this fact decides about the collection of `mode`, or is evidence only.
@@ -126,6 +138,8 @@ class CollectionState(msgspec.Struct, frozen=True, kw_only=True):
     observations: int
     """How many distinct facts decided; evidence that decides nothing is left out."""
     contradictions: tuple[Contradiction, ...] = ()
+    is_ruled: bool = False
+    """Whether final states contradicted each other, and the last ruling chose among them."""
 
     @property
     def is_final(self) -> bool:

@@ -234,6 +234,11 @@ class Store(StorePart):
             return bring_up_to_date(self._engines, self._clock)
 
     @property
+    def clock(self) -> Clock:
+        """Return the clock by which the store, and who acts on it, judges what is due."""
+        return self._clock
+
+    @property
     def is_closed(self) -> bool:
         """Return whether the store was closed, which is for good."""
         return self._engines.connections.closed

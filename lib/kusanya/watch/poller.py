@@ -32,6 +32,7 @@ from kusanya.intents import resolve_waiting
 from kusanya.intents.polling import poll_collection
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow
+from kusanya.watch.contradicted import Contradictions
 from kusanya.watch.resuming import resume_due
 from kusanya.watch.schedule import FIRST_POLL, next_poll, polls_due
 from kusanya.wire import Mode
@@ -43,6 +44,8 @@ _LEASE: Final = timedelta(minutes=2)
 """How long a round may hold what it asks about; another poller takes it over afterwards."""
 _BEAT_S: Final = 30.0
 """How often a poller notes in the store that it runs."""
+_CONTACT_S: Final = 15.0
+"""How long nothing may have been asked before the service is asked something small."""
 _CLOCK_CHECKED_S: Final = 300.0
 """How long no answer may have had the service's time in it before it is asked for."""
 _STORE_AWAY_MAX_S: Final = 60.0
@@ -60,6 +63,8 @@ class PollSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The pause between two requests of a round."""
     resumes: str | None = None
     """The profile whose creations without an answer are sent again; None sends none."""
+    rules_by_service: bool = False
+    """Whether two answers a minute apart rule on a payment whose facts contradict each other."""
 
 
 class PollResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +80,8 @@ class PollResult(msgspec.Struct, frozen=True, kw_only=True):
     """Intents resolved by what is known of their collections; JSON keeps the name `settled`."""
     resumed: int = 0
     """Creations that were sent again and have their answer now."""
+    ruled: int = 0
+    """Payments with contradicting facts that were ruled by what the service says."""
     trouble: str | None = None
     """Why the round ended early; the next one tries again."""
 
@@ -115,15 +122,19 @@ class _Poller:
         self._name = new_name()
         self._beat_at: float | None = None
         self._asked_at: float | None = None
+        self._silent_since: datetime | None = None
+        self._contradicted_at: float | None = None
+        self._contradictions: Contradictions | None = None
         self._away_s = 0.0
 
     def round(self, settings: PollSettings) -> Effects[tuple[PollResult | None, float]]:
         """Make one round; return its result, None where reported before, and the pause after it."""
         every_s = settings.every.total_seconds()
-        yield from self._check_clock()
+        yield from self._check_contact()
         try:
             yield from self._beat()
             result = yield from poll_once(self._store, self._core, by=self._name, settings=settings)
+            result = yield from self._with_rulings(result, rules=settings.rules_by_service)
         except (StoreTooNew, StoreDamaged):
             raise
         except StoreError as error:
@@ -135,6 +146,19 @@ class _Poller:
             _log.warning("a round ended early", extra={"trouble": result.trouble})
         return result, every_s
 
+    def _with_rulings(self, result: PollResult, *, rules: bool) -> Effects[PollResult]:
+        """Ask about payments whose facts contradict each other, twice a minute at the most."""
+        now = self._core.clock.monotonic()
+        is_due = self._contradicted_at is None or now - self._contradicted_at >= _BEAT_S
+        if result.trouble is not None or not is_due:
+            return result
+        self._contradicted_at = now
+        if self._contradictions is None:
+            mode = mode_of(self._core)
+            self._contradictions = Contradictions(self._store, self._core, mode, rules=rules)
+        ruled = yield from self._contradictions.ask()
+        return msgspec.structs.replace(result, ruled=ruled)
+
     def _store_away(self, error: StoreError, every_s: float) -> tuple[PollResult | None, float]:
         is_new = not self._away_s
         self._away_s = min(max(2 * self._away_s, every_s), _STORE_AWAY_MAX_S)
@@ -143,32 +167,36 @@ class _Poller:
         _log.warning("the store cannot be used", extra={"trouble": str(error)})
         return PollResult(trouble=str(error)), self._away_s
 
-    def _check_clock(self) -> Effects[None]:
-        """Ask the service something small where no answer had the time in it for a while."""
-        if not self._core.clock_check.is_older_than(_CLOCK_CHECKED_S):
-            return
-        now = self._core.clock.monotonic()
-        if self._asked_at is not None and now - self._asked_at < _CLOCK_CHECKED_S:
+    def _check_contact(self) -> Effects[None]:
+        """Ask the service something small where it is not known whether it answers, or its time."""
+        core, now = self._core, self._core.clock.monotonic()
+        is_quiet = core.contact.silent_since is not None or core.contact.is_older_than(_CONTACT_S)
+        has_no_time = core.clock_check.is_older_than(_CLOCK_CHECKED_S) and (
+            self._asked_at is None or now - self._asked_at >= _CLOCK_CHECKED_S
+        )
+        if not is_quiet and not has_no_time:
             return
         self._asked_at = now
         try:
-            yield from self._core.whoami()
+            yield from core.whoami()
         except (AuthenticationError, PermissionDenied):
             raise
         except KusanyaError as error:
-            _log.info("the service's time is not known", extra={"trouble": str(error)})
+            _log.info("the service does not answer", extra={"trouble": str(error)})
 
     def _beat(self) -> Effects[None]:
         now = self._core.clock.monotonic()
-        if self._beat_at is None or now - self._beat_at >= _BEAT_S:
+        silent_since = self._core.contact.silent_since
+        is_due = self._beat_at is None or now - self._beat_at >= _BEAT_S
+        if is_due or silent_since != self._silent_since:
             mode = mode_of(self._core)
             offset = self._core.clock_check.offset
             yield from call(
                 lambda: self._store.poll_leases.record_poll(
-                    mode, by=self._name, clock_offset=offset
+                    mode, by=self._name, clock_offset=offset, silent_since=silent_since
                 )
             )
-            self._beat_at = now
+            self._beat_at, self._silent_since = now, silent_since
 
 
 def new_name() -> str:

@@ -10,6 +10,7 @@ from typing import Final
 
 from kusanya.client.core import Core
 from kusanya.client.effects import Effects, call
+from kusanya.domain.assumptions import REPLAY_WINDOW
 from kusanya.errors import (
     Conflict,
     IntentError,
@@ -24,7 +25,7 @@ from kusanya.store import Store
 from kusanya.store.records import AttemptRow, IntentRow, IntentState
 
 _LEFT: Final = (IntentState.SENT, IntentState.UNKNOWN)
-_LOOKED_AT: Final = 100
+_PAGE: Final = 100
 _FIRST_PAUSE: Final = timedelta(minutes=1)
 _LONGEST_PAUSE: Final = timedelta(minutes=15)
 _NOT_NOW: Final = (NoAnswer, NotSent, Conflict, RateLimited, ServiceUnavailable)
@@ -33,17 +34,27 @@ _NOT_NOW: Final = (NoAnswer, NotSent, Conflict, RateLimited, ServiceUnavailable)
 def resume_due(store: Store, core: Core, profile: str, *, budget: int) -> Effects[int]:
     """Send again what is due of a profile's creations, `budget` at most; return how many ended.
 
-    Durable on return. A service that does not answer ends the round. Raises AuthenticationError and
-    PermissionDenied for a key that is refused, StoreError.
+    The oldest come first: their windows close first. Durable on return. A service that does not
+    answer ends the round. Raises AuthenticationError and PermissionDenied for a key that is
+    refused, StoreError.
     """
     look = partial(
-        store.intents.page, mode_of(core), states=_LEFT, profile=profile, limit=_LOOKED_AT
+        store.intents.sent_since,
+        mode_of(core),
+        core.clock.now() - REPLAY_WINDOW,
+        states=_LEFT,
+        profile=profile,
+        limit=_PAGE,
     )
     page = yield from call(look)
-    ended = asked = 0
-    for row in reversed(page.rows):
+    rows, ended, asked = list(page.rows), 0, 0
+    while rows and asked < budget:
+        row = rows.pop(0)
+        if not rows and page.more:
+            page = yield from call(partial(look, after=row.key))
+            rows += page.rows
         attempts = yield from call(partial(store.intents.attempts, row.id))
-        if asked >= budget or not _is_due(row, attempts, now=core.clock.now()):
+        if not _is_due(row, attempts, now=core.clock.now()):
             continue
         asked += 1
         try:

@@ -273,6 +273,11 @@ DELTA: Final = Schema(
 """One row per field that a closed period would say otherwise now; the effects of a collection stand
 on its first row, so that they can be summed."""
 
+DUE: Final = Schema(
+    "due", {"collection_id": T, "business_day": D, "channel": T, "currency": T, "net": W}
+)
+"""One row per collection and day of a closed period for which the provider owes more, or less."""
+
 TIMELINE: Final = Schema("timeline", {"at": AT, "what": T, "detail": T})
 """One row per fact about one collection, the earliest first."""
 

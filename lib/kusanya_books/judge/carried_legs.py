@@ -2,8 +2,9 @@
 
 An item is matched again with the lines that came with it, those given now, and the whole store. It
 is cleared where its line, payment or payout agrees now; where a line that came since is of exactly
-what was open and names it, or is the only one of that amount on either side; where the books have
-the chargeback or reversal that was to be booked. What cannot be seen again stays open.
+what was open and names it, or is the only one of that amount on either side; where fees for many
+payments are too low by what they were too high; where the books have the chargeback or reversal
+that was to be booked. What cannot be seen again stays open.
 """
 
 import re
@@ -35,6 +36,7 @@ _LEFT_ALONE: Final = frozenset({"bank_other_credit", "bank_debit"})
 _WORDS: Final = re.compile(r"[a-z0-9-]+")
 _NOT_REACHED: Final = "operator_not_reached"
 _MISSING: Final = "operator_missing"
+_FEES_OF_MANY: Final = "operator_fees_differ"
 
 
 def is_carried(item: Item) -> bool:
@@ -52,6 +54,8 @@ class Judgement(msgspec.Struct, frozen=True):
     """By the id of each: what it is now, None where it is cleared."""
     expected: frozenset[str]
     """Ids of the period's own items that clear what was carried."""
+    since: list[Item] = []
+    """What no operator has of what became known since, as its own period would have listed it."""
 
 
 def judge(
@@ -62,62 +66,66 @@ def judge(
     `new` are the period's own items, `own` is its match of the bank's statements.
     """
     was = [item for item in columns.dicts(carried.items) if is_carried(item)]
-    if not was:
+    if not was and not carried.ids_since:
         return Judgement({}, frozenset())
     days = [item["day"].date() for item in was if item["day"] is not None]
-    span = msgspec.structs.replace(inputs.period, first=min([inputs.period.first, *days]))
+    first = carried.period.first if carried.ids_since else inputs.period.first
+    span = msgspec.structs.replace(inputs.period, first=min([first, *days]))
     collections = known_collections(inputs, carried.keys())
     moved = carried.with_movements(_movements(inputs))
     now: dict[str, Item | None] = {}
     parts = {leg: [item for item in was if item["leg"] == leg] for leg in LEGS}
-    if parts[OPERATOR]:
-        now |= _again(inputs, parts[OPERATOR], list(_operator(inputs, collections, moved, span)))
+    since: list[Item] = []
+    if parts[OPERATOR] or carried.ids_since:
+        rows = list(_operator(inputs, collections, moved, span))
+        now |= _again(inputs, parts[OPERATOR], rows)
+        since = [row for row in rows if row["collection_id"] in carried.ids_since and _still(row)]
     if parts[BANK]:
         now |= _again(inputs, parts[BANK], list(_bank(inputs, carried, moved, span)))
     now |= _fees(inputs, collections, parts[FEES], span)
     offsets = _Offsets(inputs, new, columns.empty(BANK_MATCHES) if own is None else own.rows)
     for item in was:
         left = now[item["break_id"]]
-        if left is not None and left["leg"] != FEES and offsets.clear_named(item, left):
+        if left is None or left["leg"] == FEES:
+            continue
+        if offsets.clear_fees(left) or offsets.clear_named(item, left):
             now[item["break_id"]] = None
     _clear_reversals(was, now)
     of_bank = {id_: item for id_, item in now.items() if item is not None and item["leg"] == BANK}
     for id_ in offsets.clear_alone([{**item, "break_id": id_} for id_, item in of_bank.items()]):
         now[id_] = None
-    return Judgement(now, frozenset(offsets.expected))
+    listed = [_counted(item) for item in open_items.numbered(inputs, since)]
+    return Judgement(now, frozenset(offsets.expected), listed)
 
 
 def to_carry(inputs: Inputs, items: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the lines of movements and of the settlement statement that a later run needs.
 
     Of an operator every line that names what is open, so that a second payment is not taken for the
-    first; of a bank all lines and payouts since its first open item.
+    first; of a bank all lines and payouts since its first open item, so that a credit is not taken
+    for another payout's.
     """
     open_ = [item for item in columns.dicts(items) if is_carried(item)]
     movements = _movements(inputs)
     every = movements if inputs.carried is None else inputs.carried.with_movements(movements)
     of_bank = [item for item in open_ if item["leg"] == BANK]
     keep = _names(inputs, every, [item for item in open_ if item["leg"] == OPERATOR])
+    first = None
     if of_bank:
-        first = min(item["day"] for item in of_bank) - pd.Timedelta(
-            days=inputs.tolerance.widen_days
-        )
+        widened = pd.Timedelta(days=inputs.tolerance.widen_days)
+        first = min(item["day"] for item in of_bank) - widened
         of_bank_lines = (every["leg"] == "bank") | (every["kind"] == "payout")
         keep |= of_bank_lines & (every["business_day"] >= first)
     same = ["leg", "channel", "currency", "receipt", "kind", "status", "amount", "at", "balance"]
     copied = every.duplicated([*same, "details"]) & every["receipt"].notna()
-    return columns.frame(MOVEMENTS, every[keep & ~copied]), _payouts(inputs, of_bank)
+    return columns.frame(MOVEMENTS, every[keep & ~copied]), _payouts(inputs, first)
 
 
-def _payouts(inputs: Inputs, of_bank: list[Item]) -> pd.DataFrame:
+def _payouts(inputs: Inputs, first: pd.Timestamp | None) -> pd.DataFrame:
     known = inputs.carried.with_payouts(inputs.statement) if inputs.carried else inputs.statement
-    if known is None:
+    if known is None or first is None:
         return columns.empty(columns.STATEMENT)
-    names = {item["subject"] for item in of_bank}
-    days = known["business_day"].dt.strftime("%Y-%m-%d")
-    of_day = (known["channel"].fillna("") + " " + days.fillna("")).str.strip()
-    named = known["batch_id"].fillna(of_day).isin(names)
-    return columns.frame(columns.STATEMENT, known[named])
+    return columns.frame(columns.STATEMENT, known[~(known["business_day"] < first)])
 
 
 def _names(inputs: Inputs, every: pd.DataFrame, of_operator: list[Item]) -> "pd.Series[bool]":
@@ -202,7 +210,10 @@ def _again(inputs: Inputs, was: list[Item], rows: list[Item]) -> dict[str, Item 
     for item in was:
         name = item["subject"]
         row = by_id.get(item["break_id"]) or by_name.get(name)
-        if row is None:
+        if item["break_code"] == _FEES_OF_MANY:
+            # Its payments were not carried: their fees cannot be added up again.
+            found[item["break_id"]] = item
+        elif row is None:
             found[item["break_id"]] = None if name in agreeing else item
         elif (item["break_code"], row["break_code"]) == (_MISSING, _NOT_REACHED):
             found[item["break_id"]] = item
@@ -221,8 +232,11 @@ def _still(row: Item) -> bool:
 
 
 def _row_names(row: Item) -> set[str]:
-    """Return by which names a row is known; its currency may have been what was wrong."""
-    names = (row["subject"], row.get("collection_id"))
+    """Return by which names a row is or was known; its currency may have been what was wrong.
+
+    A line that meets its other side is called by that from then on, and was called by its day.
+    """
+    names = (row["subject"], row.get("collection_id"), row.get(open_items.LINE))
     return {str(name) for name in names if not is_missing(name)}
 
 
@@ -276,6 +290,18 @@ class _Offsets:
             self._use(line)
             return True
         return was["break_code"] in _BOOKED_BY and self._is_booked(was)
+
+    def clear_fees(self, left: Item) -> bool:
+        """Return whether the period's fees for many payments differ by the opposite: given back."""
+        if left["break_code"] != _FEES_OF_MANY:
+            return False
+        wanted = _FEES_OF_MANY, left["channel"], left["currency"], -left["balance"]
+        for item in self._new:
+            said = tuple(item[name] for name in ("break_code", "channel", "currency", "balance"))
+            if said == wanted and item["break_id"] not in self.expected:
+                self.expected.add(item["break_id"])
+                return True
+        return False
 
     def clear_alone(self, left: list[Item]) -> Iterator[str]:
         """Yield the ids of the bank's items for which one line, and no other item, is left."""

@@ -34,6 +34,8 @@ BALANCES: Final = "movements that the balances beside them deny"
 ACROSS: Final = "agreed, on either side of the period's edge"
 EDGE: Final = "agreed within the grace, on either side of the period's edge"
 """Not among what is left: every month has some."""
+WITHIN: Final = "agreed only within the tolerance"
+"""Not among what is left: somebody set the tolerance, and sees here what it let pass."""
 ABOVE: Final = "fees above the agreed tariff"
 BELOW: Final = "fees below the agreed tariff"
 UNPRICED: Final = "fees that the agreed tariff does not price"
@@ -58,6 +60,13 @@ EDGE_CODES: Final = frozenset(
 )
 """Codes of what agrees in two periods and lies no further apart than was agreed, or is a payout
 that the bank's line names: late it was a break of the period before."""
+
+WITHIN_CODES: Final = frozenset(
+    {"within_tolerance", "operator_within_tolerance", "bank_within_tolerance"}
+)
+"""Codes of what differs by no more than the tolerance; payouts have their own."""
+NOT_LEFT: Final = (ACCEPTED, EDGE, WITHIN)
+"""What nobody need look at; it is said all the same."""
 
 Sums = tuple[str | None, int, int | None]
 """Currency, rows, amount; an amount that nobody knows is None."""
@@ -95,6 +104,7 @@ def findings(
         (BALANCES, "operator_bridge", "no statement with balances", _balances(operator, bank)),
         (ACROSS, "breaks", "no ledger", _across(ACROSS_CODES, matched, operator, bank)),
         (EDGE, "breaks", "no ledger", _across(EDGE_CODES, matched, operator, bank)),
+        (WITHIN, "breaks", "no ledger", _within(matched, settled, operator, bank)),
         (ABOVE, "fee_exceptions", "no tariff", _sums(exceptions[drift > 0], "drift", agreed)),
         (BELOW, "fee_exceptions", "no tariff", _sums(exceptions[drift < 0], "drift", agreed)),
         (UNPRICED, "fees", "no tariff", _unpriced(unpriced) if agreed else None),
@@ -115,9 +125,7 @@ def money(currency: Any, amount: Any) -> str:
 
 def left(found: pd.DataFrame, *, within: bool = False) -> pd.DataFrame:
     """Return the findings that are not nil; `within` leaves out what the limit of breaks covers."""
-    some: pd.DataFrame = found[
-        (found["rows"].fillna(0) > 0) & ~found["finding"].isin((ACCEPTED, EDGE))
-    ]
+    some: pd.DataFrame = found[(found["rows"].fillna(0) > 0) & ~found["finding"].isin(NOT_LEFT)]
     return some[~some["finding"].isin(_LIMITED)] if within else some
 
 
@@ -288,6 +296,23 @@ def _across(
                 rows, sum_ = found[currency]
                 found[currency] = rows + more, sum_ + (amount or 0)
     return [(currency, *found[currency]) for currency in sorted(found)]
+
+
+def _within(
+    matched: LedgerMatch | None, settled: SettlementMatch | None, *legs: Leg | None
+) -> list[Sums] | None:
+    found = _across(WITHIN_CODES, matched, *legs)
+    if settled is None:
+        return found
+    sums: dict[Any, tuple[int, int]] = {
+        currency: (rows, amount or 0) for currency, rows, amount in found or []
+    }
+    paid = settled.rows[settled.rows["break_code"] == "settlement_within_tolerance"]
+    apart = paid.assign(apart=(paid["net_settled"] - paid["net"]).abs())
+    for currency, more, amount in _sums(apart, "apart") or []:
+        rows, sum_ = sums.get(currency, (0, 0))
+        sums[currency] = rows + more, sum_ + (amount or 0)
+    return [(currency, *sums[currency]) for currency in sorted(sums)]
 
 
 def _doubles(matched: LedgerMatch | None, *, suspected: bool) -> list[Sums] | None:

@@ -34,6 +34,9 @@ LATE: Final = "late"
 OPERATOR: Final = "operator"
 BANK: Final = "bank"
 ACROSS: Final = "across"
+LINE: Final = "line"
+"""The field of an item that names its line by day and amount, however it is known today; no column
+of `ITEMS`. An operator's line has a receipt, or is named so."""
 _BOOKS_MONEY: Final = ("amount_ledger", "amount_service", "fee_ledger", "fee_service")
 _PAYOUT_MONEY: Final = ("gross", "fee", "net", "gross_settled", "fee_settled", "net_settled")
 _FEE_ADVICE: Final = "Claim the fee, or correct the tariff."
@@ -157,12 +160,13 @@ def of_operator(rows: pd.DataFrame) -> Iterator[Item]:
             # A fee too high is money out: what the operator pays back comes in.
             money = (row.fee_operator, row.fee_service)
             balance = -row.fee_drift
-        alone = None if pd.isna(row.line_no) else _line(row.operator_day, row.amount_operator)
+        alone = _line(row.line_no, row.operator_day, row.amount_operator)
         yield {
             **_same(row, "break_code", "standing", "reference", "collection_id", "channel"),
             **_same(row, "currency", "age_days", "suggested_action"),
             "leg": OPERATOR,
             "subject": text_of(row.receipt) or text_of(row.collection_id) or alone,
+            LINE: None if text_of(row.receipt) else alone,
             "key": None if text_of(row.collection_id) else f"{text_of(row.receipt) or ''} {alone}",
             "finding": _finding(row, findings.OPERATOR),
             "row_no": row.line_no,
@@ -177,11 +181,13 @@ def of_bank(rows: pd.DataFrame) -> Iterator[Item]:
     """Yield the rows of a bank's match as items; what agrees has no `finding`."""
     for row in columns.records(rows):
         money = (row.amount_bank, row.amount_payout)
+        alone = _line(row.line_no, row.bank_day, row.amount_bank)
         yield {
             **_same(row, "break_code", "standing", "channel", "currency", "age_days"),
             **_same(row, "suggested_action"),
             "leg": BANK,
-            "subject": text_of(row.payout) or _line(row.bank_day, row.amount_bank),
+            "subject": text_of(row.payout) or alone,
+            LINE: alone,
             "finding": _finding(row, findings.BANK),
             # A line of a group names the payout that it pays a part of.
             "reference": first_of(row.payout, row.group_key),
@@ -234,9 +240,9 @@ def _finding(row: Any, kind: str) -> str | None:
     return kind if row.standing == "break" else None
 
 
-def _line(day: Any, amount: Any) -> str:
+def _line(number: Any, day: Any, amount: Any) -> str | None:
     """Return the key of a line that has no name: two runs may number the lines of a file apart."""
-    return f"line {day:%Y-%m-%d} {int(amount)}"
+    return None if pd.isna(number) else f"line {day:%Y-%m-%d} {int(amount)}"
 
 
 def _of_doubles(matched: LedgerMatch | None) -> Iterator[Item]:

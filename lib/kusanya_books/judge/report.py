@@ -172,7 +172,7 @@ def report(
     )
     taken = coverage.taken(inputs)
     covered = coverage.coverage(inputs, taken, **legs.by_name)
-    left = _list_open(inputs, legs, priced, late, report_step)
+    left = _list_open(inputs, legs, priced, late=late, report_step=report_step)
     delta = columns.empty(DELTA) if late is None else late
     report_step("counting failures")
     rest = (
@@ -278,6 +278,7 @@ def _list_open(
     inputs: Inputs,
     legs: _Legs,
     priced: fees.TariffCheck,
+    *,
     late: pd.DataFrame | None,
     report_step: Progress,
 ) -> _OpenWork:

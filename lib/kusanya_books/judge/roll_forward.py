@@ -8,7 +8,7 @@ of other legs as `carried_legs` says.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +19,7 @@ from kusanya_books import columns
 from kusanya_books.columns import (
     BREAKS,
     CARRIED,
+    DUE,
     ITEMS,
     LEDGER,
     ROLLED,
@@ -106,7 +107,10 @@ def roll(
     matched: LedgerMatch | None,
     bank: BankMatch | None = None,
 ) -> RollForward:
-    """Return what is open after a period that begins with what an earlier one left open."""
+    """Return what is open after a period that begins with what an earlier one left open.
+
+    What became known of the earlier period since is judged as its own close would have judged it.
+    """
     new = {item["break_id"]: item for item in columns.dicts(items)}
     own = None if matched is None else matched.rows
     carried = inputs.carried
@@ -118,8 +122,23 @@ def roll(
     other = carried_legs.judge(inputs, carried, new.values(), own=bank)
     refunds, rolled = _Refunds(books), list(filter(_is_rolled, columns.dicts(carried.items)))
     became = _Became(judged, rolled)
+    since_due, not_paid_out = due_of(
+        rolled, columns.empty(DUE) if carried.due_since is None else carried.due_since
+    )
     endings = [
-        (was, _now(was, inputs, other.now, new, books=books, refunds=refunds, became=became))
+        (
+            was,
+            _now(
+                was,
+                inputs,
+                other.now,
+                new,
+                books=books,
+                refunds=refunds,
+                became=became,
+                since_due=since_due,
+            ),
+        )
         for was in rolled
     ]
     taken = {one["break_id"] for pair in endings for one in pair if one is not None}
@@ -128,6 +147,8 @@ def roll(
     expected = [item for item in new.values() if _is_expected(item, other.expected, cleared)]
     taken |= {item["break_id"] for item in expected}
     fresh = [item for id_, item in new.items() if id_ not in taken]
+    lacking = [*judged.values(), *other.since, *_of_days(inputs, not_paid_out)]
+    fresh += _known_since(inputs, carried, lacking, besides=taken | set(new))
     return RollForward(
         items=_frame(ITEMS, [*fresh, *left]),
         carried=_frame(CARRIED, [_account(was, now, span=_span(inputs)) for was, now in endings]),
@@ -166,11 +187,13 @@ def _judge_books(
     Without books nothing is proven: what was open stays open.
     """
     items = carried.items[carried.items["leg"] == BOOKS]
-    if books is None or items.empty:
+    since = carried.ids_since if carried.had_books else ()
+    if books is None or (items.empty and not since):
         return None
     keys = carried.keys()
     days = [*items["day"].dropna(), *carried.lines["booked_day"].dropna()]
-    first = min([inputs.period.first, *(day.date() for day in days)])
+    begins = carried.period.first if since else inputs.period.first
+    first = min([begins, *(day.date() for day in days)])
     found = ledger.match(
         carried_legs.known_collections(inputs, keys),
         _books(books, carried, inputs, keys),
@@ -222,12 +245,13 @@ def _now(
     books: pd.DataFrame | None,
     refunds: _Refunds,
     became: "_Became",
+    since_due: Mapping[str, int],
 ) -> Item | None:
     """Return what a carried item is now, None where it is cleared."""
     if was["leg"] in carried_legs.LEGS:
         now = legs[was["break_id"]]
     elif was["leg"] == STATEMENT:
-        now = _payout_now(was, inputs)
+        now = _payout_now(was, inputs, since_due.get(was["break_id"], 0))
     elif books is None:
         now = {**was, "finding": _finding(was)}
     elif refunds.clears(was):
@@ -248,25 +272,84 @@ def _orders(item: Item) -> set[tuple[Any, ...]]:
     return orders if is_missing(item["subject"]) else orders | {("subject", item["subject"])}
 
 
-def _payout_now(was: Item, inputs: Inputs) -> Item | None:
-    """Return a carried payout with what was paid since; None where nothing is owed any more."""
-    owed = was["balance"]
-    due = pd.Timestamp(inputs.judged_on) - was["day"]
+def _known_since(
+    inputs: Inputs, carried: EarlierPeriod, lacking: list[Item], *, besides: set[str]
+) -> Iterator[Item]:
+    """Yield what lacks of payments that became known since, but for what is listed already."""
+    for item in lacking:
+        was_compared = item["leg"] != BOOKS or carried.had_books
+        is_of_them = item["leg"] == STATEMENT or item["collection_id"] in carried.ids_since
+        if was_compared and is_of_them and item["break_id"] not in besides:
+            yield open_items.decided({**item, "carried_from": _span(inputs)}, inputs)
+
+
+def _of_days(inputs: Inputs, due: pd.DataFrame) -> Iterator[Item]:
+    """Yield what became due since and was not paid out; only where payouts are compared."""
+    if inputs.statement is None:
+        return
+    # A statement names collections or days; and of days all channels together, or each.
+    named = {name: inputs.statement[name].notna().any() for name in ("collection_id", "channel")}
+    sums: defaultdict[tuple[Any, ...], int] = defaultdict(int)
+    for row in columns.dicts(due):
+        id_ = row["collection_id"] if named["collection_id"] else None
+        channel = row["channel"] if named["channel"] or id_ else None
+        sums[row["business_day"], channel, row["currency"], id_] += int(row["net"])
+    made = []
+    for (day, channel, currency, id_), net in sorted(sums.items(), key=repr):
+        item = {
+            **dict.fromkeys(ITEMS.columns),
+            "leg": STATEMENT,
+            "break_code": "settlement_pending" if net > 0 else "settlement_over",
+            "standing": "break",
+            "subject": id_ or f"{channel or 'all'} {day:%Y-%m-%d}",
+            "collection_id": id_,
+            "channel": channel,
+            "currency": currency,
+            "day": day,
+            "balance": net,
+            "amount": abs(net),
+            "figures": str(net),
+            "finding": findings.CARRIED,
+        }
+        if (now := _payout_now(item, inputs, 0)) is not None:
+            made.append(now)
+    yield from open_items.numbered(inputs, made)
+
+
+def due_of(carried: list[Item], due: pd.DataFrame) -> tuple[dict[str, int], pd.DataFrame]:
+    """Return what became due since for carried payouts, and the rest of it.
+
+    Of two payouts of a day it is due for the one that it clears.
+    """
+    found: dict[str, int] = {}
+    taken = pd.Series(False, due.index)
+    payouts = [item for item in carried if item["leg"] == STATEMENT]
+    for is_exact in (True, False):
+        for item in payouts:
+            mine = _of_payout(item, due) & ~taken
+            net = sum(map(int, due.loc[mine, "net"]))
+            if net and item["break_id"] not in found and (net == -item["balance"] or not is_exact):
+                found[item["break_id"]] = net
+                taken |= mine
+    return found, due[~taken]
+
+
+def _payout_now(was: Item, inputs: Inputs, due: int) -> Item | None:
+    """Return a carried payout with what was paid and became due since; None where it agrees."""
+    owed = was["balance"] + due
+    age = pd.Timestamp(inputs.judged_on) - was["day"]
     code = was["break_code"]
     if inputs.statement is not None:
         since = inputs.statement
         seen = set((was["reference"] or "").split())
-        mine = since["collection_id"] == was["collection_id"]
-        if was["collection_id"] is None:
-            mine = (since["business_day"] == was["day"]) & (since["channel"] == was["channel"])
-        mine &= since["currency"] == was["currency"]
-        lines = since[mine.fillna(value=False) & ~since["batch_id"].isin(seen)]
+        lines = since[_of_payout(was, since) & ~since["batch_id"].isin(seen)]
         owed -= sum(int(net) for net in lines["net"])
-        if abs(owed) <= inputs.tolerance.amount:
-            return None
-        if owed != was["balance"]:
-            code = "settlement_short" if owed > 0 else "settlement_over"
-    if code == "settlement_pending" and due.days >= inputs.tolerance.settle_days:
+    if abs(owed) <= inputs.tolerance.amount:
+        return None
+    if owed != was["balance"]:
+        code = "settlement_short" if owed > 0 else "settlement_over"
+    within = inputs.tolerance.settle_days_of.get(was["channel"], inputs.tolerance.settle_days)
+    if code == "settlement_pending" and age.days >= within:
         code = "settlement_missing"
     rule = _RULES[code]
     changed = {
@@ -275,11 +358,22 @@ def _payout_now(was: Item, inputs: Inputs) -> Item | None:
         "suggested_action": rule.action,
         "balance": owed,
         "amount": abs(owed),
-        "age_days": max(0, due.days),
+        "age_days": max(0, age.days),
     }
     figures = was["figures"] if owed == was["balance"] else f"{was['figures']}|{owed}"
     now = {**was, **changed, "figures": figures}
     return {**now, "finding": _finding(now)}
+
+
+def _of_payout(was: Item, rows: pd.DataFrame) -> "pd.Series[bool]":
+    """Return which rows are about the collection of a payout, or about its day and channel."""
+    mine = rows["collection_id"] == was["collection_id"]
+    if was["collection_id"] is None:
+        mine = rows["business_day"] == was["day"]
+        if was["channel"] is not None:
+            mine &= rows["channel"] == was["channel"]
+    found: pd.Series[bool] = (mine & (rows["currency"] == was["currency"])).fillna(value=False)
+    return found
 
 
 def _span(inputs: Inputs) -> str | None:

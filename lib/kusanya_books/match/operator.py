@@ -19,12 +19,13 @@ from kusanya_books.columns import (
     PLACES,
     RECEIPTS,
 )
-from kusanya_books.engine.engine import Source, query
+from kusanya_books.engine.engine import Source, literal, query
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.match import breaks
 from kusanya_books.match.breaks import RULES
 from kusanya_books.match.legs import Leg, bridge, has_unread
 from kusanya_books.request.days import Period
+from kusanya_books.request.earlier_period import CARRIED
 from kusanya_books.request.quality import with_unread
 from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import PLAIN, Tolerance, terms
@@ -97,7 +98,7 @@ def match(
         engine.register("receipts", receipts, RECEIPTS)
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.register("rules", breaks.table(breaks.OPERATOR), RULES)
-        engine.run(query("operator/pairs"))
+        engine.run(query("operator/pairs", carried=literal(CARRIED)))
         engine.run(query("operator/met"))
         engine.run(query("operator/rows", break_code=breaks.break_code(breaks.OPERATOR)))
         chosen = {"everything": everything}

@@ -6,8 +6,7 @@ late is a delta that the next pack carries.
 """
 
 import hashlib
-from collections.abc import Hashable, Sequence
-from datetime import date
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,13 +14,16 @@ import msgspec
 import pandas as pd
 import pyarrow as pa
 
+from kusanya.clock import SystemClock
 from kusanya.errors import ConfigurationError, InputRefused, KusanyaError
 from kusanya_books import columns
 from kusanya_books.columns import (
     CLOSED,
     COLLECTIONS,
     DELTA,
+    DUE,
     FILES,
+    KEYS,
     LEDGER,
     DType,
     Schema,
@@ -49,9 +51,12 @@ from kusanya_books.pack.account_map import AccountMap
 from kusanya_books.pack.imprint import imprint
 from kusanya_books.pack.journal_entries import Booked, Journals
 from kusanya_books.read import earlier_pack, load
+from kusanya_books.read.earlier_pack import EarlierPack
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import DAY
+from kusanya_books.request.earlier_period import EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
-from kusanya_books.request.tolerance import PLAIN, Tolerance
+from kusanya_books.request.tolerance import Tolerance
 
 _AMOUNTS: Final = Schema("amounts", {"what": DType.TEXT, "amount": DType.WHOLE})
 _LARGEST: Final = """
@@ -62,92 +67,50 @@ UNION ALL
 
 
 @shared_databases()
-def run(
-    *,
-    first: date,
-    last: date,
-    out: Path,
-    ledger: str = "",
-    store: str = "",
-    statement: str = "",
-    operator: Sequence[str] = (),
-    bank: Sequence[str] = (),
-    mapping: str = "",
-    tariff: str = "",
-    mode: str = "",
-    cutoff: str = "00:00",
-    as_of: int | None = None,
-    previous: Path | None = None,
-    carry: bool = False,
-    judged_on: date | None = None,
-    expect: Sequence[str] = (),
-    max_breaks: int = 0,
-    accounts: str = "",
-    tolerance: Tolerance = PLAIN,
-    engine: str = "",
-    entity: str = "",
-    keep_receipts: bool = False,
-    progress: Progress | None = None,
-) -> CloseResult:
+def run(request: CloseRequest, *, out: Path, progress: Progress | None = None) -> CloseResult:
     """Reconcile a period and write its pack into a folder of its own under `out`.
 
-    `previous` is the folder of an earlier pack, whose open items and late changes this one
-    carries; where it is None, `carry` takes the newest pack of `out` of the same store, mode and
-    entity that ends before the period. `judged_on` is the day that ages are counted to, today's
-    where None, and `expect` what must be compared; both as in `load.inputs`, as is `engine`; the
-    pack is the same whichever ran. `progress` is called with what is being done. With `accounts`,
-    an account map, the pack holds journal entries too. Rows that cannot be read are listed in the
-    pack, and its verdict is then not closed.
-    Nothing is written when a file as a whole or the store cannot be read: the result is failed and
-    says why. Raises ConfigurationError for what the caller got wrong: a mode, cutoff or position,
-    or a period that ends before it begins.
-    `entity` says on every page whose books these are. With `keep_receipts` the store keeps the
-    operator's receipts that were found; it must be a store, and a statement of an operator given.
+    `progress` is called with what is being done. Rows that cannot be read are listed in the pack,
+    and its verdict is then not closed. Nothing is written when a file as a whole or the store
+    cannot be read: the result is failed and says why. Raises ConfigurationError for what the caller
+    got wrong: a mode, cutoff or position, a period that cannot be read, or receipts to keep without
+    a store or a statement of an operator.
     """
-    if keep_receipts and not operator:
+    if request.keep_receipts and not request.operator:
         raise ConfigurationError("receipts come from an operator's statement, and none was given")
-    keeper = kept_receipts.store_of(store) if keep_receipts else ""
-    if last < first:
-        raise ConfigurationError(f"the period ends on {last}, before it begins on {first}")
+    keeper = kept_receipts.store_of(request.store) if request.keep_receipts else ""
     try:
-        if previous is None and carry:
-            previous = earlier_pack.newest(
-                out, store_id=load.store_id(store), mode=mode, entity=entity, before=first
-            )
-        made = prepare(
-            store,
-            mode=mode,
-            period=f"{first}..{last}",
-            cutoff=cutoff,
-            ledger=ledger,
-            statement=statement,
-            operator=operator,
-            bank=bank,
-            mapping=mapping,
-            tariff=tariff,
-            previous="" if previous is None else str(previous),
-            as_of=as_of,
-            judged_on=judged_on,
-            expect=expect,
-            accounts=accounts,
-            tolerance=tolerance,
-            engine=engine,
-            entity=entity,
-            progress=progress,
-        )
+        if request.carry and not request.previous:
+            request = _following(request, out)
+        made = prepare(request, progress=progress)
         if progress is not None:
             progress("writing the pack")
-        result = finish(made, out=str(out), max_breaks=max_breaks, progress=progress)
+        result = finish(made, out=str(out), progress=progress)
         kept = kept_receipts.record_in(keeper, made.report) if keeper else None
     except ConfigurationError:
         raise
     except KusanyaError as error:
         return CloseResult(verdict=ReportVerdict.FAILED, sentence=str(error))
     else:
-        came_before = None if previous is None else previous.name
+        came_before = Path(request.previous).name if request.previous else None
         return msgspec.structs.replace(
             result, receipts=kept, previous=came_before, gap=_gap(made.report.inputs)
         )
+
+
+def _following(request: CloseRequest, out: Path) -> CloseRequest:
+    """Return the request with the newest pack of `out` that ends before its period, if one does."""
+    span = request.span(SystemClock().now())
+    if span is None:
+        raise ConfigurationError("name the period's days: what came before it is to be carried")
+    found = earlier_pack.newest(
+        out,
+        store_id=load.store_id(request.store),
+        mode=request.mode,
+        entity=request.entity,
+        before=span.first,
+    )
+    return request if found is None else msgspec.structs.replace(request, previous=str(found))
 
 
 def _gap(inputs: Inputs) -> str | None:
@@ -161,79 +124,45 @@ def _gap(inputs: Inputs) -> str | None:
 class ClosePackage(msgspec.Struct, frozen=True, kw_only=True):
     """A period that is ready to be written."""
 
+    request: CloseRequest
     report: Report
     files: dict[str, str | None]
     """What went into it beside the inputs: SHA-256 of mapping and tariff, an earlier run id."""
-    entity: str = ""
-    """Whose books these are, as every page says."""
     accounts: AccountMap | None = None
     """Where the journal entries are booked; without it the pack has none."""
 
 
 def prepare(
-    store: str = "",
-    *,
-    mode: str = "",
-    period: str,
-    cutoff: str = "00:00",
-    ledger: str = "",
-    statement: str = "",
-    operator: Sequence[str] = (),
-    bank: Sequence[str] = (),
-    mapping: str = "",
-    tariff: str = "",
-    previous: str = "",
-    as_of: int | None = None,
-    judged_on: date | None = None,
-    expect: Sequence[str] = (),
-    accounts: str = "",
-    tolerance: Tolerance = PLAIN,
-    engine: str = "",
-    entity: str = "",
-    progress: Progress | None = None,
+    request: CloseRequest = load.SAMPLE, *, progress: Progress | None = None
 ) -> ClosePackage:
     """Read, match and audit a period; write nothing.
 
     Raises InputRefused when a total is past 63 bits, with the rows of the largest amounts; and
     whatever `load.inputs` raises.
     """
-    earlier = earlier_pack.read(Path(previous)) if previous else None
-    booked_on = account_map.read(Path(accounts)) if accounts else None
-    loaded = load.inputs(
-        store,
-        mode=mode,
-        period=period,
-        cutoff=cutoff,
-        ledger=ledger,
-        statement=statement,
-        operator=operator,
-        bank=bank,
-        mapping=mapping,
-        tariff=tariff,
-        tolerance=tolerance,
-        as_of=as_of,
-        judged_on=judged_on,
-        expect=expect,
-        carried=None if earlier is None else earlier.carried,
-        evidence=True,
-        on_disk=True,
-        engine=engine,
-        progress=progress,
-    )
-    files: dict[str, str | None] = {"mapping": _digest(mapping), "tariff": _digest(tariff)}
-    if accounts:
-        files["accounts"] = _digest(accounts)
-    late = None
+    folder = Path(request.previous)
+    earlier = earlier_pack.read(folder) if request.previous else None
+    late, carried, asked = None, None if earlier is None else earlier.carried, request
+    if earlier is not None:
+        since = _sides(earlier, folder, request)
+        late = compare(since.before, since.now, closed_run_id=str(earlier.manifest["run_id"]))
+        carried = None if carried is None else _with_news(carried, since, late)
+        asked = msgspec.structs.replace(request, as_of=since.as_of)
+    booked_on = account_map.read(Path(request.accounts)) if request.accounts else None
+    loaded = load.inputs(asked, carried=carried, evidence=True, on_disk=True, progress=progress)
+    files: dict[str, str | None] = {
+        "mapping": _digest(request.mapping),
+        "tariff": _digest(request.tariff),
+    }
+    if request.accounts:
+        files["accounts"] = _digest(request.accounts)
     if earlier is not None:
         files["previous"] = str(earlier.manifest["run_id"])
-        # An export has one position only, its own.
-        upto = None if loaded.is_export else loaded.as_of
-        late = delta(Path(previous), store=store, as_of=upto, engine=engine)
     try:
         made = report(loaded, late=late, progress=progress)
     except OverflowError as error:
         raise InputRefused(f"nothing was closed: {error}; {_largest(loaded)}") from error
-    return ClosePackage(report=made, files=files, entity=entity, accounts=booked_on)
+    return ClosePackage(request=request, report=made, files=files, accounts=booked_on)
 
 
 def _largest(inputs: Inputs) -> str:
@@ -245,16 +174,14 @@ def _largest(inputs: Inputs) -> str:
         return "; ".join(f"the largest amount of {row.what} is {row.amount:,}" for row in rows)
 
 
-def finish(
-    closing: ClosePackage, *, out: str, max_breaks: int = 0, progress: Progress | None = None
-) -> CloseResult:
+def finish(closing: ClosePackage, *, out: str, progress: Progress | None = None) -> CloseResult:
     """Write the pack of a prepared period under `out` and return the result; see `pack`."""
     return pack(
         closing.report,
         out=Path(out),
-        max_breaks=max_breaks,
+        max_breaks=closing.request.max_breaks,
         files=closing.files,
-        entity=closing.entity,
+        entity=closing.request.entity,
         accounts=closing.accounts,
         progress=progress,
     )
@@ -362,31 +289,42 @@ def _files_of(booked: Journals, accounts: AccountMap) -> dict[str, bytes]:
     return made
 
 
-def delta(
-    previous: Path, *, store: str = "", as_of: int | None = None, engine: str = ""
-) -> pd.DataFrame:
+def delta(previous: Path, request: CloseRequest = load.SAMPLE) -> pd.DataFrame:
     """Return what the period of an earlier pack says now that it did not say when it was closed.
 
-    Reads the same store as of `as_of`, the newest position where None. Raises InputRefused when the
-    folder is no pack, or is one of another store.
+    Reads the request's store as of its position. Raises InputRefused when the folder is no pack, or
+    is one of another store.
     """
     earlier = earlier_pack.read(previous)
-    manifest, before = earlier.manifest, earlier.closed
-    origin = manifest["made_from"]
-    now = load.inputs(
-        store,
-        on_disk=True,
+    since = _sides(earlier, previous, request)
+    return compare(since.before, since.now, closed_run_id=earlier.manifest["run_id"])
+
+
+class _Sides(msgspec.Struct, frozen=True):
+    """The collections of an earlier pack's period as it closed them, and as they are now."""
+
+    before: pd.DataFrame
+    now: pd.DataFrame
+    as_of: int | None
+    """The position of now; None of an export, which has its own alone."""
+
+
+def _sides(earlier: EarlierPack, folder: Path, request: CloseRequest) -> _Sides:
+    origin = earlier.manifest["made_from"]
+    asked = CloseRequest(
+        store=request.store,
         mode=origin["mode"],
         period=f"{origin['first']}..{origin['last']}",
         cutoff=origin["cutoff"],
         tolerance=msgspec.convert(origin["tolerance"], Tolerance),
-        as_of=as_of,
-        engine=engine,
+        as_of=request.as_of,
+        engine=request.engine,
     )
+    now = load.inputs(asked, on_disk=True)
     if now.store_id != origin["store_id"]:
-        raise InputRefused(f"{previous.name} was made from another store")
+        raise InputRefused(f"{folder.name} was made from another store")
     found = columns.from_arrow(pa.concat_tables([CLOSED.arrow.empty_table(), *closed(now)]))
-    return compare(before, found, closed_run_id=manifest["run_id"])
+    return _Sides(earlier.closed, found, None if now.is_export else now.as_of)
 
 
 def compare(before: pd.DataFrame, now: pd.DataFrame, *, closed_run_id: str) -> pd.DataFrame:
@@ -395,6 +333,19 @@ def compare(before: pd.DataFrame, now: pd.DataFrame, *, closed_run_id: str) -> p
         engine.register("before", before, CLOSED)
         engine.register("now", now, CLOSED)
         return engine.frame(query("close/delta"), DELTA, {"closed_run_id": closed_run_id})
+
+
+def _with_news(carried: EarlierPeriod, since: _Sides, late: pd.DataFrame) -> EarlierPeriod:
+    """Return what is carried, with what succeeded and became due in its period since its close."""
+    with open_engine() as engine:
+        engine.register("before", since.before, CLOSED)
+        engine.register("now", since.now, CLOSED)
+        engine.register("late", late, DELTA)
+        return msgspec.structs.replace(
+            carried,
+            paid_since=engine.frame(query("close/paid_since"), KEYS),
+            due_since=engine.frame(query("close/due"), DUE),
+        )
 
 
 def _plain(row: dict[Hashable, Any]) -> dict[str, Any]:

@@ -16,6 +16,16 @@ from kusanya_books.pack.summary import Summary
 from kusanya_books.present import chart, layout, stories, views
 
 HTML_ROWS: Final = 200
+PAPER_ROWS: Final = 100
+"""How many rows of a table are printed."""
+ON_PAPER: Final = frozenset(
+    {
+        *("findings", "open_items", "rolled_forward", "carried", "coverage", "accounted", "unread"),
+        *("bridge", "settlement_bridge", "operator_bridge", "bank_bridge", "control_totals"),
+        *("fee_exceptions", "late"),
+    }
+)
+"""What is printed: what is open, and how it adds up. Every break is among what is open."""
 
 
 def to_html(
@@ -29,7 +39,8 @@ def to_html(
 
     Of breaks and settlement it shows what differs, in the columns that people read; rows and
     columns that it leaves out are in the CSV files, and each table says how many rows those are.
-    Printed, every sheet of paper repeats the headings, the run and a verdict that is not clean.
+    Printed, it is what a person signs: the tables of `ON_PAPER`, and every sheet of paper repeats
+    the headings, the run and a verdict that is not clean.
     """
     facts = pd.DataFrame(
         {"": [name for name, _ in summary], "value": [_fact(value) for _, value in summary]},
@@ -44,10 +55,11 @@ def to_html(
         picture = _picture(page)
         if picture is not None:
             data = base64.b64encode(picture).decode()
-            parts.append(f'<p><img alt="{page.name}" src="data:image/png;base64,{data}"></p>')
-        parts.append(_part(page.name, _table(page, found)))
-    parts.append(found.to_html())
-    parts.append(_part("summary", views.table(facts, "Facts of this run")))
+            image = f'<img alt="{page.name}" src="data:image/png;base64,{data}">'
+            parts.append(f'<p class="screen">{image}</p>')
+        parts.append(_part(page.name, _table(page, found), rows=len(page.frame)))
+    parts.append(f'<div class="screen">{found.to_html()}</div>')
+    parts.append(_part("summary", views.table(facts, "Facts of this run"), rows=len(facts)))
     parts.append(_sign_off(imprint))
     return _PAGE.format(
         body="\n".join(parts),
@@ -65,8 +77,10 @@ def _headline(made: Report, imprint: Imprint) -> str:
         f"<h1>Reconciliation of {html.escape(str(made.inputs.period))}</h1>\n{banner}"
         f'<p class="verdict">{html.escape(safe(imprint.sentence, 600))}</p>\n'
         f"<p>{html.escape(imprint.line)}</p>\n"
-        f"{_part('findings', views.table(shown, 'What needs a person'))}\n"
+        f"{_part('findings', views.table(shown, 'What needs a person'), rows=len(shown))}\n"
         f"<p>Nil: {html.escape(nil)}.</p>\n"
+        '<p class="paper">Printed is what is signed. The other tables, pictures and evidence are '
+        "on this page where it is opened, and in the CSV files and the workbook beside it.</p>\n"
         f"<nav>{links}</nav>"
     )
 
@@ -100,9 +114,14 @@ def _named(page: ReportPage) -> str:
     return page.name.replace("_", " ")
 
 
-def _part(name: str, table: Any) -> str:
+def _part(name: str, table: Any, *, rows: int) -> str:
     # Scrolls by itself, so that a wide table does not make the whole page wide.
-    return f'<div id="{name}" class="wide">{table.to_html()}</div>'
+    more = ""
+    if name in ON_PAPER and rows > PAPER_ROWS:
+        said = f"The first {PAPER_ROWS} of {rows:,} rows: all are in csv/{name}.csv."
+        more = f'<p class="paper">{said}</p>'
+    where = "wide" if name in ON_PAPER and rows else "wide screen"
+    return f'<div id="{name}" class="{where}">{table.to_html()}{more}</div>'
 
 
 def _fact(value: Any) -> str:
@@ -153,6 +172,7 @@ table {{ border-collapse: collapse }}
 .story:target {{ outline: 2px solid #2a6f97; outline-offset: 0.4rem }}
 th, td {{ padding: 0.2rem 0.7rem; border-bottom: 1px solid #dde3e8; vertical-align: top }}
 caption {{ font-size: 1.15rem }} img {{ max-width: 100% }}
+.paper {{ display: none }}
 .sign td {{ height: 3rem; width: 14rem; vertical-align: bottom; color: #5b6770 }}
 @page {{
   size: A4 landscape; margin: 14mm 10mm 14mm 10mm;
@@ -161,15 +181,19 @@ caption {{ font-size: 1.15rem }} img {{ max-width: 100% }}
   @bottom-right {{ content: "page " counter(page) " of " counter(pages); font: 9pt sans-serif }}
 }}
 @media print {{
-  body {{ margin: 0; max-width: none; font-size: 9.5pt }} nav {{ display: none }}
+  body {{ margin: 0; max-width: none; font-size: 9pt; line-height: 1.25 }} nav {{ display: none }}
   .wide {{ overflow: visible; margin: 4mm 0 }} .banner {{ print-color-adjust: exact }}
   table {{ max-width: 100% }} thead {{ display: table-header-group }}
   tr, img, #sign_off {{ break-inside: avoid }} caption, h2 {{ break-after: avoid }}
-  #breaks, #sign_off {{ break-before: page }}
+  .screen {{ display: none }} .paper {{ display: block }}
+  .wide tbody tr:nth-child(n + 101) {{ display: none }}
   .wide th, .wide td {{
-    padding: 0.5mm 1.3mm; white-space: normal !important
+    padding: 0.3mm 1mm; white-space: normal !important; font-size: 9pt
   }}
-  .wide td {{ overflow-wrap: anywhere }}
+  /* Ids stand in the CSV file, what a code means in the list of what is open. */
+  #open_items tr > :is(:nth-child(7), :last-child), #rolled_forward tr > :nth-child(4) {{
+    display: none
+  }}
   .wide caption {{ white-space: normal !important; font-size: 11pt }}
   img {{ max-height: 120mm }}
 }}

@@ -1,6 +1,5 @@
 """The files that a person names, each with or without the mapping that says how it is written."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from kusanya.text import safe
 from kusanya_books.read import files, movements, tariff_file
 from kusanya_books.read.mapping import Layout, Mapping, read_mapping
 from kusanya_books.read.mappings import SHIPPED, shipped
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.quality import Quality
 
 _TOML = ".toml:"
@@ -41,30 +41,22 @@ def mapping_of(name: str) -> Mapping:
     return shipped(name) if name in SHIPPED else read_mapping(Path(name))
 
 
-def read(
-    *,
-    ledger: str,
-    statement: str,
-    mapping: str,
-    tariff: str,
-    operator: Sequence[str],
-    bank: Sequence[str],
-    cutoff: timedelta,
-) -> dict[str, Any]:
+def read(request: CloseRequest, *, cutoff: timedelta) -> dict[str, Any]:
     """Return the parts of `Inputs` that come from files. Raises InputRefused."""
-    plain = read_mapping(Path(mapping) if mapping else None)
+    plain = read_mapping(Path(request.mapping) if request.mapping else None)
     found: dict[str, Any] = {"quality": ()}
-    books, path = _chosen(ledger, plain)
+    books, path = _chosen(request.ledger, plain)
     found["basis"] = books.ledger.amount_basis or "gross"
     if path:
         found["ledger"], account = files.ledger(Path(path), books.ledger, cutoff=cutoff)
         found["quality"] += (account,)
-    paid_out, path = _chosen(statement, plain)
+    paid_out, path = _chosen(request.statement, plain)
     if path:
         found["statement"], account = files.statement(Path(path), paid_out.statement)
         found["quality"] += (account,)
     frames = []
-    for leg, listed in ((movements.OPERATOR, operator), (movements.BANK, bank)):
+    legs = ((movements.OPERATOR, request.operator), (movements.BANK, request.bank))
+    for leg, listed in legs:
         for file in listed:
             chosen, path = _chosen(file, plain)
             layout: Layout = getattr(chosen, leg)
@@ -74,8 +66,8 @@ def read(
             found["quality"] += (account,)
     if frames:
         found["movements"] = pd.concat(frames, ignore_index=True)
-    if tariff:
-        found["tariff"] = tariff_file.read(Path(tariff))
+    if request.tariff:
+        found["tariff"] = tariff_file.read(Path(request.tariff))
     return found
 
 

@@ -13,7 +13,8 @@ BOOKS: Final = "books"
 """The leg of the books, in items and in the ids of breaks."""
 STATEMENT: Final = "statement"
 """The leg of the settlement statement."""
-_UNTIL: Final = r" \(until \d{4}-\d{2}-\d{2}\)$"
+CARRIED: Final = r" \(until \d+-\d+-\d+\)$"
+"""How the name of a file ends whose lines were carried from an earlier period, as a pattern."""
 
 
 class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +32,10 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of the operator's and the bank's statements that belong to open items."""
     payouts: pd.DataFrame | None = None
     """Lines of the settlement statement that a bank's open item is about."""
+    paid_since: pd.DataFrame | None = None
+    """What succeeded in it, as is known since its close, as `KEYS`: no side has agreed to it."""
+    due_since: pd.DataFrame | None = None
+    """What the provider owes for it since, as `DUE`."""
 
     def keys(self) -> pd.DataFrame:
         """Return the ids and references of all that was carried, as `KEYS`."""
@@ -38,11 +43,18 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
             self.items[["collection_id", "reference"]],
             self.lines[["collection_id", "reference"]],
         ]
+        if self.paid_since is not None:
+            parts.append(self.paid_since.rename(columns={"id": "collection_id"}))
         if self.movements is not None:
             mine = self.movements[self.movements["leg"] == "operator"]
             parts.append(mine[["collection_id", "reference"]])
         every = pd.concat(parts, ignore_index=True).drop_duplicates(ignore_index=True)
         return columns.frame(KEYS, every.rename(columns={"collection_id": "id"}))
+
+    @property
+    def ids_since(self) -> frozenset[str]:
+        """Return the ids of what succeeded in it, as became known after its close."""
+        return frozenset() if self.paid_since is None else frozenset(self.paid_since["id"])
 
     def adjoins(self, period: Period) -> bool:
         """Return whether no day lies between the earlier period and `period`."""
@@ -64,7 +76,7 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         mine = self.movements
         keys = zip(mine["leg"], _plain(mine["channel"]), mine["business_day"], strict=True)
         earlier = mine[[key not in said for key in keys]]
-        named = earlier["input"].str.contains(_UNTIL, regex=True)
+        named = earlier["input"].str.contains(CARRIED, regex=True)
         until = earlier["input"] + f" (until {self.period.last})"
         earlier = earlier.assign(input=earlier["input"].where(named, until))
         return pd.concat([newer, earlier], ignore_index=True)

@@ -44,6 +44,7 @@ SAID = {
 nothing in it."""
 ELSEWHERE = {
     "doctor": "it asks a service: test_doctor_command.py",
+    "rule": "it asks a service: test_rule_command.py",
     "watch": "it runs until it is stopped: test_watch_command.py",
     "store resolve-restore": "it needs a restored store: test_store_restore.py",
 }

@@ -35,6 +35,7 @@ def test_every_unit_is_readable_and_leads_to_one_that_is_there(
         "kusanya-migrate.service",
         "kusanya-receive.service",
         "kusanya-watch.service",
+        "kusanya-forward.service",
         "kusanya-console.service",
         "kusanya-reconcile.service",
         "kusanya-reconcile.timer",
@@ -321,7 +322,7 @@ def test_proxies_pass_no_other_path(kusanya: Kusanya, tmp_path: Path) -> None:
 POSTGRES = ("--store", "postgresql://kusanya@db.internal:5432/kusanya?sslmode=require")
 LOGINS = {
     "migrate": "owner", "backup": "owner", "receive": "receive", "watch": "watch",
-    "reconcile": "reconcile", "console": "console", "verify": "scratch",
+    "forward": "watch", "reconcile": "reconcile", "console": "console", "verify": "scratch",
 }  # fmt: skip
 
 

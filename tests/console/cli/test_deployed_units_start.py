@@ -50,6 +50,13 @@ def ask(port: int, method: str, path: str, body: bytes = b"", **headers: str) ->
     return status
 
 
+def first_line(command: list[str], environ: dict[str, str]) -> str:
+    """Return what a program says first; then it is stopped."""
+    with started(command, environ) as program:
+        assert program.stdout is not None
+        return program.stdout.readline()
+
+
 def test_the_units_start_as_they_stand(
     kusanya: Kusanya, payment_service: PaymentService, tmp_path: Path
 ) -> None:
@@ -83,6 +90,12 @@ def test_the_units_start_as_they_stand(
         assert text.startswith(str(Path(sys.executable).with_name("kusanya")))
         return [re.sub(r"\$\{(\w+)\}", lambda m: environ[m[1]], word) for word in shlex.split(text)]
 
+    def of_unit(name: str) -> dict[str, str]:
+        """Return the variables that a unit sets itself."""
+        said = unit(made[f"kusanya-{name}.service"])["Service"]["Environment"]
+        pairs = (word.partition("=") for word in shlex.split(said))
+        return {key: value.replace("/etc/kusanya", str(tmp_path)) for key, _, value in pairs}
+
     def run(name: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command(name), env=environ, capture_output=True, text=True, timeout=100, check=False
@@ -105,6 +118,12 @@ def test_the_units_start_as_they_stand(
         (tmp_path / "secrets").write_text(f"shop={SECRET}\nshop={rotated}\n")
         receiver.send_signal(signal.SIGHUP)
         body = b"{}"
+        (tmp_path / "forward-to").write_text("http://127.0.0.1:9/orders\n")
+        (tmp_path / "forward-secret").write_text("whsec_" + "bmV3" * 10 + "\n")
+        for name in ("forward-to", "forward-secret"):
+            (tmp_path / name).chmod(0o640)
+        said = first_line(command("forward"), environ | of_unit("forward"))
+        assert said.startswith("forwarding test mode to http://127.0.0.1:9/")
         deadline = 200
         while deadline and ask(
             int(settings["KUSANYA_PORT"]), "POST", "/", body,

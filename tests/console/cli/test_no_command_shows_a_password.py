@@ -91,6 +91,9 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "outcomes replay": ("shipping", "--since", "2h"),
     "outcomes rejoin": ("shipping",),
     "outcomes ddl": ("sqlite",),
+    "rule": ("col_1", "--why", "seen"),
+    "gateway": ("--print-token",),
+    "forward": ("--to", "http://127.0.0.1:1/", "--drain"),
     "mapping show": ("mpesa",),
     "mapping try": ("FILE", "--as", "mpesa"),
 }

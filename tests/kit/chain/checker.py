@@ -119,10 +119,11 @@ def _operators(folders: list[Path], paid: list[Paid]) -> dict[Key, Balance]:
         for row in _lines(folders, path):
             amount = int(row["amount"])
             day = datetime.fromisoformat(row["at"]).astimezone(_EAT).date()
+            name = row["reference"] or row["receipt"]
             if row["kind"] == "fee":
                 charged[("operator fee", row["reference"])].add(-amount, day)
             elif row["kind"] not in {"payout", "refund"}:
-                found[("operator", row["reference"])].add(amount, day)
+                found[("operator", name)].add(amount, day)
             if row["fee"]:
                 charged[("operator fee", row["reference"])].add(int(row["fee"]), day)
     for one in paid:
@@ -175,8 +176,13 @@ def _bank(folders: list[Path]) -> dict[Key, Balance]:
 
 
 def is_named(key: Key, amount: int, items: list[dict[str, Any]]) -> bool:
-    """Return whether the open items of a pack name what is open, with its money and no other."""
-    return any(names(item, key) and int(item["amount"]) == abs(amount) for item in items)
+    """Return whether the open items of a pack name what is open, with its money and no other.
+
+    Of several items, such as two lines of a payment that is not known yet, the sum is its money.
+    """
+    found = [item for item in items if names(item, key)]
+    balance = sum(int(item["balance"] or 0) for item in found)
+    return balance == amount or any(int(item["amount"]) == abs(amount) for item in found)
 
 
 def unfounded(items: list[dict[str, Any]], known: Open) -> list[dict[str, Any]]:

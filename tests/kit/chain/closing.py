@@ -13,6 +13,7 @@ from kusanya.domain.business_day import EAT
 from kusanya.store import Store
 from kusanya_books.judge.report import CloseResult
 from kusanya_books.pack import close
+from kusanya_books.request.close_request import CloseRequest
 
 
 class Closed(msgspec.Struct, frozen=True):
@@ -37,17 +38,18 @@ def close_chain(
         with Store.open(store) as opened:
             world.learn(opened, made, number)
         result = close.run(
-            first=month.first,
-            last=month.last,
+            CloseRequest(
+                period=f"{month.first}..{month.last}",
+                store=str(store),
+                mode="live",
+                ledger=str(folder / "books.csv"),
+                statement=str(folder / "settlement.csv"),
+                operator=[str(folder / f"{name.lower()}.csv") for name in operators],
+                bank=[str(folder / "bank.csv")],
+                tariff=str(folder / "tariff.toml"),
+                previous="" if previous is None else str(previous),
+            ),
             out=home / "packs",
-            store=str(store),
-            mode="live",
-            ledger=str(folder / "books.csv"),
-            statement=str(folder / "settlement.csv"),
-            operator=[str(folder / f"{name.lower()}.csv") for name in operators],
-            bank=[str(folder / "bank.csv")],
-            tariff=str(folder / "tariff.toml"),
-            previous=previous,
         )
         previous = result.folder
         known = open_after(folders, _paid(made, number), month.last)
@@ -56,7 +58,7 @@ def close_chain(
 
 def _paid(made: world.Chain, number: int) -> list[Paid]:
     """Return what the service has said by a close of what succeeded."""
-    facts = (fact.collection for month in made.months[: number + 1] for fact in month.facts)
+    facts = (fact.collection for each in range(number + 1) for fact in made.heard(each, by=number))
     return [
         Paid(
             one.id,

@@ -203,6 +203,18 @@ def _unknown_at_service(spot: Spot) -> tuple[Key, int]:
     return ("operator", name), spot.payment.amount
 
 
+def _of_nobody_beside_an_unbooked_one(spot: Spot) -> tuple[Key, int]:
+    """Plant a line without a reference, of the day and amount of a payment that is open too."""
+    _unbooked(spot)
+    receipt = f"RCX{spot.payment.name.replace('-', '')}"
+    line = {"reference": "", "receipt": receipt, "fee": ""}
+    at = spot.payment.at + timedelta(minutes=7)
+    spot.month.operator[spot.payment.channel].append(moved(spot.payment, at=at, **line))
+    taken = {"kind": "reversal", "amount": -spot.payment.amount, "at": spot.at}
+    spot.later.operator[spot.payment.channel].append(moved(spot.payment, **{**line, **taken}))
+    return ("operator", receipt), spot.payment.amount
+
+
 def _missing_at_operator(spot: Spot) -> tuple[Key, int]:
     lines = spot.month.operator[spot.payment.channel]
     mine = [row for row in lines if row["receipt"] == spot.payment.receipt]
@@ -306,6 +318,7 @@ FAULTS: Final[dict[str, Callable[[Spot], tuple[Key, int]]]] = {
     "negative line of nothing": _negative_alone,
     "operator fee too high": _fee_too_high,
     "unknown at the service": _unknown_at_service,
+    "of nobody, beside an unbooked one": _of_nobody_beside_an_unbooked_one,
     "missing at the operator": _missing_at_operator,
     "clawback": _clawback,
     "settled for another month": _settled_of_another_month,
@@ -315,7 +328,10 @@ FAULTS: Final[dict[str, Callable[[Spot], tuple[Key, int]]]] = {
     "missing at the bank": _missing_at_bank,
 }
 _OF_OPERATOR: Final = frozenset(
-    {"operator fee too high", "unknown at the service", "missing at the operator"}
+    {
+        *("operator fee too high", "unknown at the service", "missing at the operator"),
+        "of nobody, beside an unbooked one",
+    }
 )
 _OF_STATEMENT: Final = frozenset({"clawback", "settled for another month", "settled for nobody"})
 _OF_BANK: Final = frozenset(

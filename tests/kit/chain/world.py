@@ -97,6 +97,8 @@ class Chain(msgspec.Struct):
     """Whether the operator writes each fee on a line of its own, or beside the payment."""
     direct: bool
     """Whether one operator pays out by itself."""
+    silent_from: dict[int, date] = {}
+    """From which day of a month on nothing was heard of the service before its close."""
 
     @property
     def settled(self) -> tuple[str, ...]:
@@ -106,6 +108,13 @@ class Chain(msgspec.Struct):
     def month_of(self, day: date) -> Month | None:
         """Return the month of a day; None beyond the last one."""
         return next((one for one in self.months if one.first <= day <= one.last), None)
+
+    def heard(self, number: int, *, by: int) -> list[Observation]:
+        """Return the facts of a month that were heard by the close of the month `by`."""
+        facts, silent = self.months[number].facts, self.silent_from.get(number)
+        if silent is None or by > number:
+            return facts
+        return [fact for fact in facts if fact.observed_at.astimezone(EAT).date() < silent]
 
 
 def spans(count: int) -> list[tuple[date, date]]:
@@ -297,8 +306,12 @@ def _table(path: Path, columns: tuple[str, ...], rows: Iterable[Row]) -> None:
 def learn(store: Store, made: Chain, number: int) -> None:
     """Let the store learn what was said in a month, and on the second day after it."""
     month = made.months[number]
-    for fact in sorted(month.facts, key=lambda fact: fact.observed_at):
+    before = [] if number == 0 else made.heard(number - 1, by=number)
+    # What was heard before is said again, as by a poller that catches up; it changes nothing.
+    for fact in sorted([*before, *made.heard(number, by=number)], key=lambda one: one.observed_at):
         store.record(fact)
+    if number in made.silent_from:
+        return
     at = datetime(month.last.year, month.last.month, month.last.day, 12, tzinfo=EAT) + 2 * DAY
     # A payment that failed, so that the feed is seen to be alive.
     last = Payment(f"E{number}", "TIGO_TZ", 1_000, 15, at)

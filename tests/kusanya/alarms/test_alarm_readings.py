@@ -12,11 +12,14 @@ import pytest
 from tests.kit.payments import by_event, polled
 from tests.kit.watched_shop import assert_no_phone
 
+from kusanya import handover
 from kusanya.alarms.alarm import Alarm
 from kusanya.alarms.inputs import AlarmReader
 from kusanya.alarms.rules import raised
 from kusanya.clock import ManualClock
+from kusanya.say import Language, in_language
 from kusanya.store import Store
+from kusanya.store.records import IntentState
 from kusanya.wire import Mode
 
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -150,6 +153,60 @@ def test_old_disputes_are_found_at_the_first_reading_behind_many_failures(shop: 
         shop.paid(number, HOUR, status="failed", failure_code="invalid_pin")
     assert "contradictions" in shop.alarms()
     assert "contradictions" in shop.alarms(), "it is looked up again by its id"
+
+
+def unknown(shop: Shop, number: int, sent_ago: timedelta, **closed: Any) -> None:
+    """Keep a creation without an answer that was sent so long ago."""
+    at = shop.clock.now() - sent_ago
+    begun = shop.store.intents.begin(
+        idempotency_key=f"k{number}",
+        body=b"{}",
+        mode=Mode.LIVE,
+        profile="shop",
+        reference=f"INV-{number}",
+        amount=5000,
+        phone=phone(number),
+        at=at,
+        by="me",
+        until=at,
+    ).result()
+    shop.store.intents.finish_attempt(
+        begun.intent.id,
+        1,
+        at=at,
+        outcome="lost",
+        status=None,
+        request_id=None,
+        took_us=1,
+        state=IntentState.UNKNOWN,
+    ).result()
+
+
+def test_windows_that_close_are_counted_behind_however_many_newer_creations(shop: Shop) -> None:
+    second = timedelta(seconds=1)
+    for number, ago in enumerate((23 * HOUR, 23 * HOUR - second, 22 * HOUR, 21 * HOUR, 20 * HOUR)):
+        unknown(shop, number, ago)
+    for number in range(10, 115):
+        unknown(shop, number, timedelta(minutes=5))
+    alarm = shop.alarms()["closing"]
+    assert "3 creations without an answer may be replayed for less than 2 h" in alarm.sentence
+    page = handover.load(shop.store, Mode.LIVE, since=NOON - HOUR, now=NOON)
+    text = " ".join(in_language(one.text, Language.ENGLISH) for one in handover.lines(page))
+    assert "and 90 more creations of unknown outcome" in text
+
+
+def test_every_open_payment_is_counted_in_a_hand_over(shop: Shop) -> None:
+    made = shop.clock.now() - HOUR
+    writes = [
+        shop.store.submit(polled(n, made, status="created", completed_at=None))
+        for n in range(1_003)
+    ]
+    for write in writes:
+        write.result()
+    page = handover.load(shop.store, Mode.LIVE, since=NOON - HOUR, now=NOON)
+    assert page.open_prompts == 1_003
+    text = [in_language(one.text, Language.ENGLISH) for one in handover.lines(page)]
+    assert "1,003 collections have no final state yet" in text
 
 
 def test_an_event_is_missing_after_an_hour_while_others_arrive(shop: Shop) -> None:

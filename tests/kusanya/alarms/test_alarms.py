@@ -7,21 +7,24 @@ from typing import Any
 
 import msgspec
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from tests.kit.watched_shop import assert_no_phone
 
 from kusanya.alarms.alarm import Alarm, HeaderAlarm, Severity
-from kusanya.alarms.history import FailureRate
 from kusanya.alarms.inputs import AlarmInputs
 from kusanya.alarms.noise import Noise
 from kusanya.alarms.open_anomalies import OpenAnomaly
 from kusanya.alarms.rules import RULES, in_header, raised
 from kusanya.alarms.sender import SenderEndpoint
+from kusanya.alarms.service_silence import ServiceSilence
 from kusanya.alarms.silence import Silence
 from kusanya.alarms.stalled_intents import StalledIntents
+from kusanya.channels.history import FailureClass, FailureRate
 from kusanya.domain.status import Status
 from kusanya.health.endpoints import EndpointHealth
 from kusanya.health.report import Health, PollerAbsence, UnusableDeliveries
 from kusanya.health.stuck_prompts import StuckChannel
+from kusanya.say import Language, in_language
 from kusanya.state.anomalies import AnomalyKind
 from kusanya.store.records import (
     Backup,
@@ -105,20 +108,20 @@ def test_an_alarm_of_each_kind_says_what_is_wrong_and_what_helps() -> None:
             ),
             unwatched=PollerAbsence(open_since=NOON - 3 * HOUR, last_poll_at=None),
         ),
-        silence=Silence(since=NOON, missed=1, last_arrival_at=None),
+        silence=Silence(since=NOON, missed=1, last_arrival_at=None, refused_at=NOON),
         stalled=StalledIntents(unsent=2, since=NOON - HOUR),
     )
     found = alarms(inputs)
-    assert [one.code for one in found] == ["failing", "stuck", "silent", "stalled", "unwatched"]
+    assert [one.code for one in found] == ["failing", "stuck", "stalled", "unwatched"]
+    assert [one.code for one in found[0].follows] == ["silent"]
     assert all(one.next_step and one.id for one in found)
-    assert [one.severity for one in found] == [Severity.URGENT] * 2 + [Severity.WARNING] * 3
+    assert [one.severity for one in found] == [Severity.URGENT] * 2 + [Severity.WARNING] * 2
     assert found[-1].sentence == (
         "unwatched: no poller has run for 3 hours, and collections are open since 09:00."
     )
     assert in_header(found) == (
         HeaderAlarm("✕ 1 failing", Severity.URGENT),
         HeaderAlarm("✕ 1 stuck", Severity.URGENT),
-        HeaderAlarm("◐ silent", Severity.WARNING),
         HeaderAlarm("◌ 2 stalled", Severity.WARNING),
     )
 
@@ -227,6 +230,7 @@ def every_alarm() -> list[Alarm]:
         ),
         stalled=StalledIntents(unsent=2, since=NOON - HOUR),
         unknown=(intent(first_sent_at=NOON - 22 * HOUR),),
+        closing=1,
         missing_events=2,
         anomalies=(
             OpenAnomaly(kind=AnomalyKind.TWO_FINALS, **anomaly),
@@ -249,7 +253,14 @@ def every_alarm() -> list[Alarm]:
             ),
         ),
         failure_rates=(
-            FailureRate(channel="MPESA_TZ", since=NOON, finals=100, failed=90, usual=0.1),
+            FailureRate(
+                channel="MPESA_TZ",
+                whose=FailureClass.NETWORK,
+                since=NOON,
+                finals=100,
+                failed=90,
+                usual=0.1,
+            ),
         ),
         pollers=(poller(timedelta(seconds=200)),),
         free_bytes=150_000_000,
@@ -263,9 +274,18 @@ def every_alarm() -> list[Alarm]:
         ),
     )
     silent = msgspec.structs.replace(
-        inputs, silence=Silence(since=NOON, missed=1, last_arrival_at=None)
+        inputs,
+        silence=Silence(since=NOON, missed=1, last_arrival_at=None),
+        service_silence=ServiceSilence(since=NOON - HOUR),
+        health=msgspec.structs.replace(inputs.health, endpoints=()),
     )
-    return [*alarms(inputs), *(one for one in alarms(silent) if one.code == "silent")]
+    found = {one.code: one for of in (inputs, silent) for one in with_following(alarms(of))}
+    return list(found.values())
+
+
+def with_following(found: list[Alarm]) -> list[Alarm]:
+    """Return alarms, and what follows from them."""
+    return [one for cause in found for one in (*cause.follows, cause)]
 
 
 def test_each_rule_raises_its_own_alarm_and_says_what_to_do() -> None:
@@ -279,6 +299,55 @@ def test_each_rule_raises_its_own_alarm_and_says_what_to_do() -> None:
         assert not re.search(r"\d{7,}", alarm.text), "a phone"
         assert_no_phone([alarm])
         assert not re.search(r"\([1-9]\)|\b[A-Z] on |\bwith [a-zA-Z]\b", alarm.text), "a key"
+
+
+def described(alarm: Alarm) -> str:
+    """Return all that people and programs get of an alarm, in both languages."""
+    facts = (
+        f"{alarm.severity.value} {alarm.key}; stage {alarm.stage!r}, since {alarm.onset!r}",
+        f"counts as {in_language(alarm.header, Language.ENGLISH)!r} for {alarm.endpoint!r}",
+        f"leads to {alarm.rows.value}, {alarm.filter}; proven: {alarm.is_proven}",
+        f"causes {sorted(alarm.causes)}",
+    )
+    said = (
+        f"{in_language(alarm.name, language)}: {in_language(alarm.text, language)}"
+        for language in Language
+    )
+    return "\n  ".join((f"{alarm.code}", *facts, *said))
+
+
+def without_times_that_are_known() -> list[Alarm]:
+    """Return alarms of what is known only in part, and of both sides of an end."""
+    restored = msgspec.structs.replace(QUIET, restore=Restore(at=NOON, known_to=None))
+    rate = FailureRate(
+        channel="MPESA_TZ",
+        whose=FailureClass.NETWORK,
+        since=NOON,
+        finals=100,
+        failed=90,
+        usual=None,
+    )
+    others = [
+        msgspec.structs.replace(rate, channel=channel, whose=whose)
+        for channel, whose in (
+            ("TIGO_TZ", FailureClass.NETWORK),
+            ("AIRTEL_TZ", FailureClass.CUSTOMER),
+        )
+    ]
+    two = msgspec.structs.replace(QUIET, failure_rates=(rate, *others))
+    one = msgspec.structs.replace(QUIET, failure_rates=(rate, others[1]))
+    noise = msgspec.structs.replace(
+        QUIET, noise=(Noise(endpoint="shop", count=100, like_events=2, last_at=None),)
+    )
+    read = (restored, two, one, noise)
+    return [alarm for inputs in read for alarm in with_following(alarms(inputs))]
+
+
+def test_what_each_alarm_says_in_both_languages_is_looked_at_before_it_changes(
+    snapshot: SnapshotAssertion,
+) -> None:
+    found = [*every_alarm(), *without_times_that_are_known()]
+    assert "\n\n".join(map(described, found)) == snapshot
 
 
 @pytest.mark.parametrize("part", ["subject", "stage", "header"])
@@ -302,6 +371,29 @@ def test_clocks_and_disks_raise_nothing_below_their_bounds() -> None:
     assert "till-3 is 30 s ahead of the service's answers" in alarm.sentence
     two = (poller(timedelta(seconds=-40)), poller(timedelta(seconds=-41)))
     assert len(alarms(msgspec.structs.replace(QUIET, pollers=two))) == 1, "one for each machine"
+
+
+@pytest.mark.parametrize(
+    ("of", "severity"),
+    [
+        ({"pollers": (150,)}, Severity.URGENT),
+        ({"pollers": (-149,)}, Severity.WARNING),
+        ({"free_bytes": 199_999_999}, Severity.URGENT),
+        ({"free_bytes": 200_000_000}, Severity.WARNING),
+        ({"service_silence": 40}, Severity.URGENT),
+        ({"service_silence": 39}, None),
+    ],
+)
+def test_at_its_bound_an_alarm_presses_as_its_rule_says(
+    of: dict[str, Any], severity: Severity | None
+) -> None:
+    [(name, value)] = of.items()
+    if name == "pollers":
+        value = (poller(timedelta(seconds=value[0])),)
+    if name == "service_silence":
+        value = ServiceSilence(since=NOON - timedelta(seconds=value))
+    found = alarms(msgspec.structs.replace(QUIET, **{name: value}))
+    assert [one.severity for one in found] == ([] if severity is None else [severity])
 
 
 def test_a_backup_may_be_as_old_as_it_may_and_none_is_wanted_before_the_first() -> None:

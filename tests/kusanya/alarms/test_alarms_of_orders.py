@@ -87,7 +87,7 @@ def test_a_payment_that_nobody_acts_on_is_an_alarm_after_a_quarter_of_an_hour(sh
     shop.clock.sleep(15 * 60)
     alarm = shop.alarms()["undone"]
     assert alarm.sentence == (
-        "not done: a customer paid 12:00, and consumer shipping has not acted on it; 1 outcome "
+        "not done: a customer paid at 12:00, and consumer shipping has not acted on it; 1 outcome "
         "waits."
     )
     consumer = Consumer(shop.store, "shipping", mode=Mode.LIVE, clock=shop.clock)

@@ -54,6 +54,7 @@ class Drill:
         self.machine = Machine(shop.store)
         self.is_full = False
         self.offset = timedelta()
+        self.silent_since: datetime | None = None
         self.polls = True
         self.open: list[tuple[str, str, datetime]] = []
         """Prompts that nobody answers yet: key, phone, and when each was made."""
@@ -77,7 +78,7 @@ class Drill:
         while self.shop.clock.now() < end:
             self.shop.clock.sleep(every.total_seconds())
             if self.polls and not self.machine.lost and not self.is_full:
-                self.shop.poller_runs(clock_offset=self.offset)
+                self.shop.poller_runs(clock_offset=self.offset, silent_since=self.silent_since)
             watcher.round()
 
 
@@ -130,6 +131,20 @@ def _let_prompts_go(drill: Drill) -> None:
         drill.shop.delivered_of(key, made, status="succeeded", completed_at=now, phone=phone)
 
 
+def _kill_service(drill: Drill) -> None:
+    drill.silent_since = drill.shop.clock.now()
+    for channel in ("MPESA_TZ", "AIRTEL_TZ"):
+        for number in range(8):
+            phone = f"25575400000{number}"
+            key = drill.shop.opened(phone=phone, channel=channel)
+            drill.open.append((key, phone, drill.shop.clock.now()))
+
+
+def _start_service(drill: Drill) -> None:
+    drill.silent_since = None
+    _let_prompts_go(drill)
+
+
 def _set(name: str, value: Any) -> Callable[[Drill], None]:
     return lambda drill: setattr(drill, name, value)
 
@@ -171,6 +186,10 @@ OUTAGES = {
     "a channel is stuck": Outage(
         begin=_hold_prompts, end=_let_prompts_go, says="stuck: ",
         within=TOLD + 2 * MINUTE, lasts=timedelta(minutes=50),
+    ),
+    "the service does not answer": Outage(
+        begin=_kill_service, end=_start_service, says="service: it has not answered since",
+        within=MINUTE + 2 * ROUND, lasts=timedelta(hours=2),
     ),
     "the store is lost": Outage(
         begin=_on_machine("lost", True), end=_on_machine("lost", False),

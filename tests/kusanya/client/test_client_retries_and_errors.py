@@ -92,6 +92,11 @@ def test_an_error_is_named_by_its_meaning(
     assert error.request_id == "req_1"
 
 
+def test_an_error_says_what_to_do_where_there_is_something_to_do() -> None:
+    assert str(service_error(_answer(401, b"{}"), now=NOW)).endswith("401; check the API key")
+    assert str(service_error(_answer(422, b"{}"), now=NOW)) == "the service answered 422"
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -226,6 +231,8 @@ def test_the_error_of_a_create_says_whether_money_may_have_moved(
     with pytest.raises(KusanyaError) as caught:
         driver.client(transport=network).create_collection(**ORDER)
     assert type(caught.value) is kind
+    if isinstance(caught.value, OutcomeUnknown):
+        assert caught.value.reference == ORDER["reference"]
     assert len({(sent.idempotency_key, sent.body) for sent in network.requests}) == 1
 
 

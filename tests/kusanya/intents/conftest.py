@@ -121,6 +121,12 @@ class FakeService:
         """For each collection the key that made it."""
         self.arrived: list[SentRequest] = []
         self.faults: list[Fault] = []
+        self.looks = 0
+        """How often somebody asked what something is."""
+        self.is_away = False
+        """Whether nobody answers a GET."""
+        self.names_answers = False
+        """Whether each answer to a GET has a name of its own, by which polls are told apart."""
         self.witness: Store | None = None
         """Where every create must be durable before it leaves."""
         self._kept: dict[str, tuple[datetime, str, bytes]] = {}
@@ -180,8 +186,13 @@ class FakeService:
         }
 
     def _get(self, request: Request) -> Reply:
+        self.looks += 1
+        if self.is_away:
+            return Failure(left=True, why="no answer in time")
         found = self.collections.get(request.path.rpartition("/")[2])
-        return _answer(404) if found is None else _answer(200, found)
+        reply = _answer(404) if found is None else _answer(200, found)
+        named = ((b"request-id", b"req_%d" % self.looks),) if self.names_answers else ()
+        return Response(status=reply.status, headers=named, body=reply.body)
 
     def _check_durable(self, key: str, body: bytes) -> None:
         if self.witness is None:

@@ -4,22 +4,32 @@ import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from tests.kit.payments import by_event
 from tests.kusanya.intents.orders import NewClient
 
 from kusanya import orders
 from kusanya.client import AsyncClient
 from kusanya.client.observations import poll_observation
-from kusanya.errors import AmountChanged, ConfigurationError, InvalidRequest
+from kusanya.errors import (
+    AmountChanged,
+    ConfigurationError,
+    IntentError,
+    IntentReason,
+    InvalidRequest,
+)
 from kusanya.orders import Limits, NotAsked, Order, OrderReason, OrderStatus
 from kusanya.orders.paying import Wish, paying
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode, decode_collection
+from kusanya.wording import UNKNOWN_OUTCOME, advise
 
+paying_module: Any = import_module("kusanya.orders.paying")
 PHONE = "0754 000 001"
 
 
@@ -66,7 +76,8 @@ def test_an_order_is_asked_for_once_until_it_is_paid(shop: Shop) -> None:
     assert shop.pay(phone="0754 000 002").status is OrderStatus.ASKED, "a prompt is open"
     shop.end("col_1", "succeeded")
     for order in (shop.pay(), shop.pay(phone="0754 000 002")):
-        assert (order.status, order.wait_s) == (OrderStatus.PAID, None)
+        assert (order.status, order.reason) == (OrderStatus.PAID, OrderReason.PAID)
+        assert order.wait_s is None
         assert order.collection is not None
         assert order.collection.id == "col_1"
         assert order.customer is not None
@@ -87,6 +98,8 @@ def test_an_attempt_without_money_is_followed_by_one_with_its_own_key(
         "col_1", "col_2",
     ]  # fmt: skip
     assert len({one.key for one in shop.service.arrived}) == 2
+    said = [act.detail for act in shop.store.audit.page().rows]
+    assert any("attempt 2 of the order" in one for one in said)
     shop.end("col_2", "succeeded")
     assert shop.pay(amount=4000).status is OrderStatus.PAID
     assert shop.made == ["col_1", "col_2"]
@@ -98,6 +111,10 @@ def test_no_answer_is_no_error_and_the_same_call_goes_on(shop: Shop, play: Any, 
     order = shop.pay()
     assert (order.status, order.reason) == (OrderStatus.UNKNOWN, OrderReason.NO_ANSWER)
     assert order.wait_s is not None
+    [attempt] = order.attempts
+    assert attempt.intent is not None
+    assert attempt.collection is None, "nobody knows what became of it, and it counts"
+    assert order.customer == advise(UNKNOWN_OUTCOME)
     shop.service.faults = [play.Fault[fault]]
     assert shop.pay().status is OrderStatus.UNKNOWN
     assert shop.pay().status is OrderStatus.ASKED
@@ -192,6 +209,20 @@ def test_limits_hold_a_prompt_back_and_say_for_how_long(
     assert after.status is (OrderStatus.UNPAID if held.wait_s is None else OrderStatus.ASKED)
 
 
+def test_a_till_that_allows_more_prompts_than_a_page_holds_is_held_back_by_its_own_limit(
+    shop: Shop,
+) -> None:
+    for number in range(60):
+        shop.store.record(ended(number, shop, phone="255754000001"))
+    wide = Limits(phone_hour=61, phone_day=61)
+    assert shop.pay(limits=wide).status is OrderStatus.ASKED
+    shop.end("col_1", "failed", "timeout")
+    held = shop.pay(limits=wide)
+    assert (held.status, held.not_asked and held.not_asked.limit) == (
+        OrderStatus.UNPAID, "phone_hour",
+    )  # fmt: skip
+
+
 def test_what_the_service_refuses_is_an_error_and_leaves_the_order_free(shop: Shop) -> None:
     with pytest.raises(InvalidRequest):
         shop.pay(phone="0700 000 422")
@@ -234,6 +265,32 @@ def test_a_program_that_dies_at_any_step_says_it_again_and_nobody_pays_twice(
         assert len(shop.made) == known + attempt, (step, died)
         shop.end(shop.made[-1], "succeeded")
     assert died is False, "the last step lies past the end"
+
+
+def test_where_another_worker_is_quicker_its_attempt_is_what_is_told(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = paying_module.create
+
+    def slower(*given: Any, **more: Any) -> Any:
+        monkeypatch.setattr(paying_module, "create", create)
+        shop.pay()
+        return create(*given, **more)
+
+    monkeypatch.setattr(paying_module, "create", slower)
+    order = shop.pay()
+    assert (order.status, len(order.attempts), len(shop.made)) == (OrderStatus.ASKED, 1, 1)
+
+
+def test_what_no_other_worker_explains_is_an_error(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(*_: Any, **__: Any) -> Any:
+        raise IntentError("too late", reason=IntentReason.WINDOW_CLOSED)
+
+    monkeypatch.setattr(paying_module, "create", refusing)
+    with pytest.raises(IntentError, match="too late"):
+        shop.pay()
 
 
 def test_from_many_workers_one_prompt_is_sent(shop: Shop) -> None:
@@ -304,3 +361,53 @@ def test_a_person_settles_what_came_of_nothing_and_the_order_goes_on(shop: Shop,
     assert shop.store.intents.get(intent.id).state is IntentState.SETTLED  # type: ignore[union-attr]
     order = shop.pay()
     assert (order.status, len(order.attempts)) == (OrderStatus.ASKED, 1)
+
+
+def test_no_prompt_is_sent_into_a_channel_that_is_down_where_the_shop_wants_it_so(
+    shop: Shop,
+) -> None:
+    shop.store.record(ended(0, shop, phone="255754000001", status="succeeded", failure_code=None))
+    for number in range(1, 41):
+        shop.service.clock.sleep(5)
+        shop.store.record(ended(number, shop, phone=f"2557541{number:05}"))
+    held = shop.pay(unless_down=True)
+    assert (held.status, held.attempts, shop.made) == (OrderStatus.UNPAID, (), [])
+    assert held.not_asked is not None
+    assert (held.not_asked.limit, held.wait_s) == ("channel_down", 60)
+    assert held.customer is not None
+    assert held.customer.english.sentence.startswith("Payments by M-Pesa are delayed since")
+    assert held.customer.may_prompt, "another phone, or later"
+    assert shop.pay(unless_down=True, phone="0688 000 001").status is OrderStatus.ASKED
+
+
+def test_a_channel_that_is_down_holds_back_nothing_where_nobody_said_so(shop: Shop) -> None:
+    for number in range(1, 41):
+        shop.store.record(ended(number, shop, phone=f"2557541{number:05}"))
+    shop.store.record(ended(99, shop, phone="255754000001"))
+    assert shop.pay().status is OrderStatus.ASKED
+
+
+def test_a_known_phone_of_a_channel_that_works_is_asked_also_where_the_shop_wants_to_know(
+    shop: Shop,
+) -> None:
+    for number in range(40):
+        shop.store.record(
+            ended(number, shop, phone=f"2557541{number:05}", status="succeeded", failure_code=None)
+        )
+    shop.store.record(ended(99, shop, phone="255754000001"))
+    assert shop.pay(unless_down=True).status is OrderStatus.ASKED
+
+
+def test_a_first_attempt_repeats_nothing_and_no_phone_is_in_a_wish(shop: Shop) -> None:
+    wish = Wish(reference="order-1", amount=5000, phone=PHONE)
+    assert wish.request(1).force_repeat_reason is None
+    assert wish.request(2).force_repeat_reason == "attempt 2 of the order"
+    assert repr(wish) == "Wish(reference='order-1', amount=5000)"
+
+
+def ended(number: int, shop: Shop, **fields: Any) -> Any:
+    """Return a payment of the test mode that ended now."""
+    now = shop.service.clock.now()
+    plain = {"status": "failed", "failure_code": "provider_unavailable", "mode": Mode.TEST}
+    made = now - timedelta(minutes=40)
+    return by_event(f"x{number}", made, **{**plain, "completed_at": now, **fields})

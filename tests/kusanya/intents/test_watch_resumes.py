@@ -13,6 +13,7 @@ from kusanya.intents.creating import create
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.watch.poller import PollResult, PollSettings, poll_once
+from kusanya.wire import Mode
 
 RESUMES = PollSettings(resumes="main")
 
@@ -71,6 +72,25 @@ def test_a_service_that_answers_nobody_is_asked_less_and_less_often(
     service.faults = []
     service.clock.pass_by(timedelta(minutes=15))
     assert watch().resumed == 1
+
+
+def test_the_oldest_is_sent_again_first_however_many_newer_ones_wait(
+    store: Store, new_client: NewClient, watch: Watcher, play: Any
+) -> None:
+    service = new_client.service
+    service.faults = [play.Fault.LOST_REQUEST] * 121
+    for number in range(121):
+        with pytest.raises(OutcomeUnknown):
+            create_safely(
+                store, new_client(max_attempts=1), **{**ORDER, "reference": f"order-{number}"}
+            )
+        if number == 0:
+            service.clock.pass_by(timedelta(hours=22, minutes=59))
+    assert watch(PollSettings(resumes="main", budget=1)).resumed == 1
+    [first] = store.intents.by_reference(Mode.TEST, "order-0")
+    assert first.state is IntentState.ANSWERED
+    service.clock.pass_by(timedelta(minutes=2))
+    assert watch(PollSettings(resumes="main", budget=200)).resumed == 120
 
 
 def test_past_its_window_nothing_is_sent(

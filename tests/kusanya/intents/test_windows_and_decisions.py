@@ -96,6 +96,31 @@ def test_an_event_with_the_reference_resolves_what_can_no_longer_be_sent(
     assert len(service.arrived) == 1
 
 
+def test_a_creation_is_found_among_however_many_payments_of_its_reference(
+    store: Store, service: Any, clock: Any, lose_the_answer: Any
+) -> None:
+    lose_the_answer()
+    seen = service.event("col_1")
+    store.record(seen)
+    for number in range(2, 62):
+        clock.pass_by(timedelta(seconds=1))
+        service.create_elsewhere(f"col_{number}", reference="order-1")
+        service.collections[f"col_{number}"]["amount"] = 5_000 + number
+        store.record(service.event(f"col_{number}"))
+    clock.pass_by(timedelta(days=2))
+    with pytest.raises(IntentError, match="something was created: the store knows col_1"):
+        decide(
+            store,
+            the_intent(store).id,
+            actor="asha",
+            why="not in the statement",
+            collection_id=None,
+            now=clock.now(),
+        )
+    assert resolve_waiting(store, now=clock.now()) == 1
+    assert the_intent(store).collection_id == "col_1"
+
+
 @pytest.mark.parametrize(
     "changed",
     [{"amount": 5001}, {"phone": "255754000002"}, {"created_at": "2026-03-02T11:00:00Z"}],

@@ -265,7 +265,7 @@ def test_what_is_handed_out_again_is_what_was_taken_over_before(
     store.outcomes.add("books", mode=Mode.TEST, begin=None, all_=True, actor="asha")
     paid(facts, 1)
     shop.consumer(store).drain(shop.connect)
-    store.outcomes.take("books", by="a", until=since + timedelta(days=1), limit=9)
+    store.outcomes.take("books", mode=Mode.TEST, by="a", until=since + timedelta(days=1), limit=9)
     paid(facts, 2)
     store.outcomes.tell()
     assert store.outcomes.replay("books", since=since, actor="asha") == 0, "it has it still"
@@ -286,6 +286,31 @@ def test_a_consumer_hears_of_its_own_mode_alone(
     assert consumer.drain(shop.connect) == 1
     assert [effect[2] for effect in shop.effects()] == ["col_1"]
     assert [one.about for one in store.outcomes.page(Mode.LIVE)] == ["col_live"]
+
+
+def test_who_pulls_ends_its_own_work_on_one_outcome_alone(store: Store, facts: Facts) -> None:
+    until = facts.service.clock.now() + timedelta(days=1)
+    for name in ("books", "stock"):
+        store.outcomes.add(name, mode=Mode.TEST, begin=None, all_=True, actor="asha")
+    for number in (1, 2, 3):
+        facts.elsewhere(number, reference=f"order-{number}")
+        facts.ends(number, "succeeded")
+    store.outcomes.tell()
+    taken = {}
+    for name in ("books", "stock"):
+        found = store.outcomes.take(name, mode=Mode.TEST, by="a", until=until, limit=9)
+        taken[name] = [one.outcome.id for one in found]
+    first, second, third = taken["books"]
+    store.outcomes.done("books", first)
+    store.outcomes.done("books", "nothing that is known")
+    store.outcomes.park("books", second, why="no stock")
+    left = {
+        name: [(one.outcome.id, one.parked) for one in store.outcomes.work(name)] for name in taken
+    }
+    assert left == {
+        "books": [(second, True), (third, False)],
+        "stock": [(first, False), (second, False), (third, False)],
+    }
 
 
 def test_an_order_that_one_consumer_cannot_do_is_done_by_another(
@@ -313,13 +338,16 @@ def test_who_comes_late_says_nothing_of_what_another_holds(
     store.outcomes.tell()
     for by in ("slow", "quick"):
         until = clock.now() + timedelta(minutes=1)
-        [work] = store.outcomes.take("shipping", by=by, until=until, limit=9)
+        [work] = store.outcomes.take("shipping", mode=Mode.TEST, by=by, until=until, limit=9)
         clock.pass_by(timedelta(minutes=2 if by == "slow" else 0))
     seq = work.outcome.seq
     store.outcomes.end("shipping", [Ending(seq=seq, parked=True, why="late")], by="slow")
     [held] = store.outcomes.work("shipping")
     assert (held.parked, held.tries) == (False, 0)
-    assert store.outcomes.take("shipping", by="third", until=clock.now(), limit=9) == ()
+    assert (
+        store.outcomes.take("shipping", mode=Mode.TEST, by="third", until=clock.now(), limit=9)
+        == ()
+    )
     store.outcomes.end("shipping", [Ending(seq=seq)], by="slow")
     assert store.outcomes.work("shipping") == (), "what is done is done"
 
@@ -340,3 +368,14 @@ def test_what_was_told_waits_while_nobody_consumes(store: Store, facts: Facts) -
     assert (row.waiting, row.parked) == (1, 0)
     assert row.oldest_paid is not None
     assert row.oldest_paid > at
+
+
+def test_a_consumer_of_the_other_mode_is_refused_before_it_does_anything(
+    store: Store, facts: Facts, shop: ShopDatabase
+) -> None:
+    paid(facts, 1)
+    other = Consumer(store, "shipping", mode=Mode.LIVE, clock=facts.service.clock)
+    other.ignore(*Kind, why="nothing")
+    with pytest.raises(StoreError, match="is for test mode, not for live mode"):
+        other.drain(shop.connect)
+    assert shop.consumer(store).drain(shop.connect) == 1

@@ -3,20 +3,22 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, create_mock_engine
+from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
 from kusanya.errors import ConfigurationError
-from kusanya.outcomes import Kind, Outcome, claim, claim_async, ddl
+from kusanya.outcomes import Kind, Outcome, claim, claim_async, ddl, shop
 from kusanya.wire import Mode
 
 OUTCOME = Outcome(
@@ -110,14 +112,62 @@ def test_of_two_at_once_the_second_learns_what_became_of_the_first(address: str)
         assert answers == [not commits]
 
 
+@asynccontextmanager
+async def _psycopg_async(address: str) -> AsyncIterator[Any]:
+    async with await psycopg.AsyncConnection.connect(address) as tx:
+        yield tx
+
+
+@asynccontextmanager
+async def _asyncpg(address: str) -> AsyncIterator[Any]:
+    asyncpg: Any = import_module("asyncpg")
+    tx = await asyncpg.connect(address)
+    try:
+        yield tx
+    finally:
+        await tx.close()
+
+
+@asynccontextmanager
+async def _connection_async(address: str) -> AsyncIterator[Any]:
+    full = address.replace("postgresql:", "postgresql+psycopg:")
+    async with create_async_engine(full, poolclass=NullPool).connect() as tx:
+        yield tx
+        await tx.commit()
+
+
+@asynccontextmanager
+async def _session_async(address: str) -> AsyncIterator[Any]:
+    full = address.replace("postgresql:", "postgresql+psycopg:")
+    async with AsyncSession(create_async_engine(full, poolclass=NullPool)) as tx:
+        yield tx
+        await tx.commit()
+
+
 @pytest.mark.postgres
 @pytest.mark.parametrize("address", ["postgres"], indirect=True)
-def test_an_async_connection_claims_as_well(address: str) -> None:
+@pytest.mark.parametrize(
+    "connect",
+    [_psycopg_async, _asyncpg, _connection_async, _session_async],
+    ids=lambda it: it.__name__,
+)
+def test_an_async_connection_claims_as_well(
+    address: str, connect: Callable[[str], AbstractAsyncContextManager[Any]]
+) -> None:
     async def twice() -> list[bool]:
-        async with await psycopg.AsyncConnection.connect(address) as tx:
+        async with connect(address) as tx:
             return [await claim_async(tx, "shipping", OUTCOME) for _ in range(2)]
 
     assert asyncio.run(twice()) == [True, False]
+    assert asyncio.run(twice()) == [False, False], "it was committed"
+
+
+@pytest.mark.parametrize("dialect", ["mysql", "mariadb"])
+def test_mysql_is_asked_in_its_own_words(dialect: str) -> None:
+    tx = create_mock_engine(f"{dialect}+pymysql://", lambda *_: None)
+    statement, values = shop._of_sqlalchemy(tx, "shipping", OUTCOME)
+    assert str(statement).startswith("INSERT IGNORE INTO kusanya_done")
+    assert values == {"consumer": "shipping", "outcome": "out_1"}
 
 
 def test_a_cursor_claims_and_something_else_is_refused() -> None:

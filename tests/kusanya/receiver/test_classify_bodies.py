@@ -66,6 +66,10 @@ def test_a_collection_with_an_impossible_field_is_unparseable_and_shows_what_it_
     "twice",
     [
         pytest.param(lambda b: b.replace(b'"amount":', b'"amount":1,"amount":'), id="the amount"),
+        *(
+            pytest.param(lambda b, s=s: b.replace(b'"fee":', b'"fee"%s:1,"fee":' % s), id=repr(s))
+            for s in (b" ", b"\n", b"\t", b"\r")
+        ),
         pytest.param(lambda b: b.replace(b'"id":"evt', b'"id":"evt_9","id":"evt'), id="the id"),
         pytest.param(lambda b: b.replace(b'"fee":', b'"fe\\u0065":1,"fee":'), id="escaped"),
         pytest.param(lambda b: b[:-1] + b',"new":[{"a":1,"a":2}]}', id="in a list we do not know"),
@@ -168,6 +172,7 @@ def test_no_body_makes_judging_raise(sign_headers: SignHeaders, payload: bytes) 
     [
         pytest.param({"amount": True}, {"amount": None}, id="a boolean is no amount"),
         pytest.param({"amount": 2**63}, {"amount": None}, id="too large"),
+        pytest.param({"amount": 2**63 - 1}, {"amount": 2**63 - 1}, id="the largest"),
         pytest.param({"amount": 5.5}, {"amount": None}, id="no integer"),
         pytest.param({"reference": "r" * 9000}, {"reference": "r" * 255}, id="a long reference"),
         pytest.param({"reference": 5}, {"reference": None}, id="no text"),

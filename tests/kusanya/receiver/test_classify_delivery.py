@@ -185,6 +185,10 @@ def test_of_the_headers_only_those_that_are_evidence_are_kept_within_a_bound(
     kept = classified(payload, [*own, *flood]).headers
     assert kept[:4] == tuple(own)
     assert sum(len(name) + len(value) for name, value in kept) <= 8 * 1024
+    room = 8 * 1024 - sum(len(name) + len(value) for name, value in own) - len(b"user-agent")
+    for length, fits in ((room, True), (room + 1, False)):
+        wide = (b"user-agent", b"x" * length)
+        assert (wide in classified(payload, [*own, wide]).headers) is fits
     renamed = Endpoints.of(SECRET, mode="test", signature_header="X-Shop-Signature")
     its = [(b"x-shop-signature", own[-1][1]), (b"service-signature", b"t=1,v1=00")]
     assert classify(payload, its, arrived_at=NOON, endpoints=renamed).headers == tuple(its[:1])

@@ -165,16 +165,23 @@ def test_the_answer_about_another_event_or_mode_is_no_fact(
     assert store.collections.get("col_2", Mode.TEST) is None
 
 
-@pytest.mark.parametrize("policy", [DoubleCheckPolicy.ON_CONTRADICTION, DoubleCheckPolicy.SAMPLED])
+@pytest.mark.parametrize(
+    "asked",
+    [(DoubleCheckPolicy.ON_CONTRADICTION, 1.0), (DoubleCheckPolicy.SAMPLED, 0.0)],
+)
 def test_a_contradiction_is_checked_under_every_policy_and_a_plain_event_is_not(
-    store: Store, clock: Clock, acknowledged: Acknowledged, body: Body, policy: DoubleCheckPolicy
+    store: Store,
+    clock: Clock,
+    acknowledged: Acknowledged,
+    body: Body,
+    asked: tuple[DoubleCheckPolicy, float],
 ) -> None:
     service, results = Service(body()), queue.Queue[CheckResult]()
     with DoubleCheck(
         store,
         {Mode.TEST: service},
-        policy=policy,
-        share=0.0,
+        policy=asked[0],
+        share=asked[1],
         clock=clock,
         on_checked=results.put,
     ) as checks:
@@ -204,16 +211,36 @@ def test_the_sampled_share_is_the_same_everywhere_and_about_as_large_as_asked() 
 
 
 def test_rejected_repeated_and_other_modes_deliveries_are_not_asked_about(
-    store: Store, acknowledged: Acknowledged, body: Body
+    store: Store, acknowledged: Acknowledged, body: Body, caplog: pytest.LogCaptureFixture
 ) -> None:
-    service = Service(body())
-    with DoubleCheck(store, {Mode.LIVE: service}, policy=DoubleCheckPolicy.ALWAYS) as checks:
+    live, test = Service(body()), Service(body(5))
+    results = queue.Queue[CheckResult]()
+    always = DoubleCheckPolicy.ALWAYS
+    with DoubleCheck(store, {Mode.LIVE: live}, policy=always) as checks:
         checks.offer(*acknowledged())
-    with DoubleCheck(store, {Mode.TEST: service}, policy=DoubleCheckPolicy.ALWAYS) as checks:
+    with DoubleCheck(store, {Mode.TEST: test}, policy=always, on_checked=results.put) as checks:
         repeated = acknowledged()
         assert repeated[1].verdict is Verdict.REPEAT
         checks.offer(*repeated)
-    assert service.asked == []
+        checks.offer(*acknowledged(body(5)))
+        assert results.get(timeout=10).event_id == "evt_5"
+    assert (live.asked, test.asked) == ([], ["evt_5", "col_5"])
+    assert caplog.records == []  # nothing was taken on that could not be asked
+
+
+def test_a_plain_event_that_is_sampled_is_asked_about(
+    store: Store, acknowledged: Acknowledged, body: Body
+) -> None:
+    service, results = Service(body()), queue.Queue[CheckResult]()
+    with DoubleCheck(
+        store,
+        {Mode.TEST: service},
+        policy=DoubleCheckPolicy.SAMPLED,
+        share=1.0,
+        on_checked=results.put,
+    ) as checks:
+        checks.offer(*acknowledged())
+        assert results.get(timeout=10).outcome is CheckOutcome.AGREES
 
 
 def test_a_full_queue_drops_and_counts_and_stopping_does_not_wait_for_it(

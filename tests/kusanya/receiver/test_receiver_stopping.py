@@ -28,7 +28,8 @@ from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError
 from kusanya.platform.http_limits import AddressRefused, PortTaken
 from kusanya.receiver import app
-from kusanya.receiver.serve import RunningReceiver, run, serve
+from kusanya.receiver.endpoints import Endpoints
+from kusanya.receiver.serve import RunningReceiver, serve
 from kusanya.store import Store
 from kusanya.store.records import DeliveryCommit, Verdict
 from kusanya.wire import Mode
@@ -67,23 +68,25 @@ def test_a_taken_port_and_a_foreign_address_are_one_clear_error(store: Store) ->
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(PortTaken, match=f"port {port} on 127.0.0.1 is taken"):
-            run(store, SECRET, mode="test", port=port)
+            serve(app(store, SECRET, mode="test"), port=port)
     # An address of the documentation range is no machine's own.
     with pytest.raises(AddressRefused, match=r"203\.0\.113\.7"):
-        run(store, SECRET, mode="test", host="203.0.113.7")
+        serve(app(store, SECRET, mode="test"), host="203.0.113.7")
     for port in (-1, 70_000):
         with pytest.raises(AddressRefused, match="0 to 65535"):
-            run(store, SECRET, mode="test", port=port)
+            serve(app(store, SECRET, mode="test"), port=port)
     with pytest.raises(ConfigurationError):
-        run(store, [])
+        app(store, [])
 
 
 PROGRAM = """
 import sys
-from kusanya.receiver.serve import run
+from kusanya.receiver import app
+from kusanya.receiver.serve import serve
 from kusanya.store import Store
+def ready(serving): print(serving.url, flush=True)
 with Store.open(sys.argv[1]) as store:
-    run(store, sys.argv[2], mode="test", on_ready=lambda serving: print(serving.url, flush=True))
+    serve(app(store, sys.argv[2], mode="test"), on_ready=ready)
 print("stopped", flush=True)
 """
 
@@ -164,16 +167,15 @@ def test_secrets_are_read_again_without_losing_a_delivery(
     caplog.handler.addFilter(keep)
     caplog.set_level(logging.INFO, "kusanya.receiver")
 
-    def reread() -> str:
+    def reread() -> Endpoints:
         found = held.pop(0)
         if isinstance(found, ConfigurationError):
             raise found
-        return found
+        return Endpoints.of(found, mode="test")
 
+    receiver = app(journal, "whsec_old", mode="test", clock=clock)
     thread = threading.Thread(
-        target=run,
-        args=(journal, "whsec_old"),
-        kwargs={"mode": "test", "clock": clock, "reread": reread, "on_ready": ready.put},
+        target=serve, args=(receiver,), kwargs={"reread": reread, "on_ready": ready.put}
     )
     thread.start()
     serving = ready.get(timeout=10)

@@ -82,6 +82,21 @@ def test_a_rebuild_restores_projection_and_rollups_from_the_facts(store: Store, 
     assert store.maintenance.check() == ()
 
 
+@pytest.mark.parametrize("changed", ["id = 'col_nobody'", "mode = 'live'"])
+def test_a_rebuild_removes_a_row_that_no_fact_bears_out(
+    store: Store, make: Any, changed: str
+) -> None:
+    fill(store, make)
+    before = store.collections.page(Mode.TEST)
+    damage(store, f"UPDATE collection SET {changed} WHERE id = 'col_5'")  # noqa: S608 - our own
+    changes = store.maintenance.rebuild()
+    assert changes.collections == 2, "the one that was lost, and the one that nobody spoke of"
+    assert store.collections.get("col_nobody", Mode.TEST) is None
+    assert store.collections.get("col_5", Mode.LIVE) is None
+    assert store.collections.page(Mode.TEST) == before
+    assert store.maintenance.check() == ()
+
+
 def test_a_damaged_fact_is_never_rebuilt_over(store: Store, make: Any) -> None:
     fill(store, make)
     damage(store, "UPDATE observation SET payload = digest WHERE seq = 3")

@@ -10,91 +10,32 @@ from typing import Any
 import duckdb
 import pytest
 from msgspec.structs import replace
+from sqlalchemy import text
+from tests.kusanya.store.customer import PHONE, SPELLINGS, THEIRS, begin, end, fill, kept
 from tests.kusanya.store.older import everything
 
+from kusanya.clock import ManualClock
 from kusanya.errors import IntentError, IntentReason, StoreError
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.queries.collections.indexing import index_all
-from kusanya.store.records import BreakSubject, IntentState, Note
+from kusanya.store.records import Note
+from kusanya.store.records.erased_names import ERASED, erased_name
+from kusanya.store.tables.schema import (
+    acknowledgement,
+    audit,
+    break_fact,
+    collection,
+    delivery,
+    intent,
+    intent_change,
+    metadata_entry,
+    note,
+    receipt,
+)
 from kusanya.wire import Mode
 
 Opener = Callable[..., Store]
-PHONE = "255754000001"
-SPELLINGS = re.compile(
-    rb"(?<![0-9])(?:(?:\+|%2B|00)?255|0)?[\s().-]*7[\s().-]*5[\s().-]*4[\s().-]*0[\s().-]*0[\s().-]*0"
-    rb"[\s().-]*0[\s().-]*0[\s().-]*1(?![0-9])"
-)
-THEIRS: dict[str, Any] = {
-    "phone": PHONE,
-    "description": "Neema, 0754 000 001",
-    "metadata": {"name": "Neema Mushi", "call": "+255 754-000-001"},
-}
-
-
-def begin(store: Store, make: Any, reference: str, *, key: str, phone: str = PHONE) -> str:
-    started = store.intents.begin(
-        idempotency_key=key,
-        body=f'{{"amount":5000,"phone":"{phone}","reference":"{reference}"}}'.encode(),
-        mode=Mode.TEST,
-        profile="shop",
-        reference=reference,
-        amount=5000,
-        phone=phone,
-        at=make.noon,
-        by="me",
-        until=make.noon + timedelta(seconds=60),
-    ).result()
-    assert started.new
-    return started.intent.id
-
-
-def end(store: Store, make: Any, intent_id: str, collection_id: str) -> None:
-    store.intents.finish_attempt(
-        intent_id,
-        1,
-        at=make.noon,
-        outcome="answered",
-        status=202,
-        request_id=None,
-        took_us=1,
-        state=IntentState.ANSWERED,
-        collection_id=collection_id,
-        by="me",
-    ).result()
-
-
-def fill(store: Store, make: Any) -> None:
-    """Keep three payments of one customer, many of others, and words about them everywhere."""
-    for number in range(20, 60):
-        store.submit(make.observation(number, source=Source.ANSWER))
-        store.submit(make.arrival(number, status=("succeeded", "failed")[number % 2]))
-    reference = f"SHOP-{PHONE}-7"
-    names = {reference: f"job-{PHONE}", "INV-2": "job-2"}
-    sent = [begin(store, make, name, key=key) for name, key in names.items()]
-    for number, said in ((1, {}), (2, {"reference": "INV-2"}), (3, {"reference": reference})):
-        theirs = {**THEIRS, **said}
-        store.submit(
-            make.observation(number, source=Source.ANSWER, source_id=f"job-{PHONE}", **theirs)
-        )
-        store.submit(make.arrival(number, fee=50 + number % 2, **theirs))
-        store.submit(make.arrival(number, fee=50 + number % 2, **theirs))  # a repeat
-    store.submit(
-        make.observation(3, source=Source.POLL, **{**THEIRS, "reference": reference, "fee": 9})
-    )
-    store.record(make.arrival(4, metadata={"paid for": "0754000001"}))
-    store.record(replace(make.rejected(1), body=b'{"from": "+255 754 000 001"}'))
-    store.notes.add("col_1", Note("called Neema"), author="asha", mode=Mode.TEST)
-    store.notes.add("col_30", Note("ask 0754 000 001"), author="asha", mode=Mode.TEST)
-    store.audit.add(actor="asha", act="look", subject=reference, detail=f"phone {PHONE}")
-    store.acknowledgements.record(f"odd:x:{reference}", actor="asha", reason=f"asked {PHONE}")
-    store.receipts.record("col_1", Mode.TEST, "SJ31HG4K2", source="m.csv", actor="asha")
-    subject = BreakSubject(
-        break_id="0123456789abcdef", leg="books", code="missing_in_ledger", reference=reference
-    )
-    store.breaks.record(subject, Mode.TEST, actor="asha", note="asked 0754-000-001")
-    for intent, made in zip(sent, ("col_3", "col_2"), strict=True):
-        end(store, make, intent, made)
 
 
 def index_everything(store: Store) -> None:
@@ -206,6 +147,165 @@ def test_a_reference_or_key_that_held_the_phone_stays_used(store: Store, make: A
     begin(store, make, "INV-900", key="new")
 
 
+def test_names_go_on_naming_and_of_words_the_phone_alone_goes(store: Store, make: Any) -> None:
+    fill(store, make)
+    reference = f"SHOP-{PHONE}-7"
+    store.erasing.erase(PHONE, actor="asha")
+    [looked] = [row for row in kept(store, audit) if row["act"] == "look"]
+    words = f"phone {ERASED} (as asha)"
+    assert (looked["subject"], looked["detail"]) == (erased_name(reference), words)
+    [asked] = kept(store, acknowledgement)
+    assert asked["alarm"] == erased_name(f"odd:x:{reference}")
+    assert asked["reason"] == f"asked {ERASED} (as asha)"
+    [said] = kept(store, break_fact)
+    assert (said["reference"], said["note"]) == (erased_name(reference), f"asked {ERASED}")
+    assert [row["text"] for row in kept(store, note)] == [ERASED, ERASED]
+    assert [row["subject"] for row in kept(store, note)] == ["col_1", "col_30"]
+    assert [row["receipt"] for row in kept(store, receipt)] == ["SJ31HG4K2"]
+    first, second = sorted(kept(store, intent), key=lambda row: str(row["collection_id"]))
+    assert (first["reference"], first["idempotency_key"]) == ("INV-2", "job-2")
+    assert (second["reference"], second["idempotency_key"]) == (
+        erased_name(reference),
+        erased_name(f"job-{PHONE}"),
+    )
+
+
+def test_of_deliveries_only_those_that_speak_of_the_customer_are_cleared(
+    store: Store, make: Any
+) -> None:
+    fill(store, make)
+    of_theirs = replace(
+        make.rejected(2), body=b"{}", collection_id="col_1", headers=((b"x", b"y"),)
+    )
+    store.record(of_theirs)
+    store.record(replace(make.rejected(3), body=b"{}", reference=f"SHOP-{PHONE}-7"))
+    store.record(replace(make.rejected(4), body=b"{}", reference="INV-4"))
+    before = kept(store, delivery)
+    done = store.erasing.erase(PHONE, actor="asha")
+    after = kept(store, delivery)
+    cleared = [new for old, new in zip(before, after, strict=True) if old != new]
+    assert len(cleared) == done.deliveries == 10
+    assert {row["collection_id"] for row in cleared} == {
+        "col_1", "col_2", "col_3", "col_4", None
+    }  # fmt: skip
+    assert {row["body"] for row in cleared} == {None}
+    assert len({row["headers"] for row in cleared}) == 1
+    for old, new in zip(before, after, strict=True):
+        named = old["reference"]
+        assert new["reference"] == (erased_name(named) if named and PHONE in named else named)
+        for name in old.keys() - {"body", "headers", "reference"}:
+            assert new[name] == old[name]
+    assert store.erasing.erase(PHONE, actor="asha").deliveries == 0
+
+
+def test_another_customer_who_is_named_with_the_phone_keeps_their_own(
+    store: Store, make: Any
+) -> None:
+    fill(store, make)
+    other = "255754000222"
+    end(store, make, begin(store, make, f"for {PHONE}", key="k", phone=other), "col_9")
+    store.record(
+        make.observation(
+            9, source=Source.ANSWER, phone=other, reference=f"for {PHONE}", description="Juma"
+        )
+    )
+    store.erasing.erase(PHONE, actor="asha")
+    [sent] = [row for row in kept(store, intent) if row["collection_id"] == "col_9"]
+    assert (sent["phone"], sent["reference"]) == (other, erased_name(f"for {PHONE}"))
+    row = store.collections.get("col_9", Mode.TEST)
+    assert row is not None
+    assert (row.phone, row.description) == (other, "Juma")
+
+
+def test_creations_of_others_stay_whole_and_what_is_said_of_one_loses_the_phone(
+    store: Store, make: Any
+) -> None:
+    other = "255754000222"
+    for number in range(8):
+        mine = number == 5
+        sent = begin(store, make, f"R-{number}", key=f"k{number}", phone=PHONE if mine else other)
+        sentence = f"asked 0754 000 001 and {number}" if mine else None
+        end(store, make, sent, f"col_{number}", sentence=sentence)
+    before = kept(store, intent)
+    done = store.erasing.erase(PHONE, actor="asha")
+    assert done.creations == 1
+    changed = [(o, n) for o, n in zip(before, kept(store, intent), strict=True) if o != n]
+    [(old, new)] = changed
+    assert (old["reference"], new["reference"], new["body"]) == ("R-5", "R-5", b"")
+    assert new["outcome"] == f"asked {ERASED} and 5"
+    assert new["outcome"] in {row["outcome"] for row in kept(store, intent_change)}
+
+
+def test_words_of_another_payment_lose_the_phone_and_keep_the_rest(store: Store, make: Any) -> None:
+    said = {"paid for": f"Asha, {PHONE}", "class": "4B"}
+    store.record(make.observation(4, source=Source.POLL, metadata=said))
+    index_everything(store)
+    assert any(PHONE in row["value"] for row in kept(store, metadata_entry))
+    store.erasing.erase(PHONE, actor="asha")
+    [fact] = store.collections.observations("col_4", Mode.TEST)
+    assert fact.collection.metadata == {"paid for": f"Asha, {ERASED}", "class": "4B"}
+    assert not any(PHONE in row["value"] for row in kept(store, metadata_entry))
+
+
+def test_a_longer_number_in_which_the_phone_stands_is_no_phone(store: Store, make: Any) -> None:
+    fill(store, make)
+    store.record(replace(make.rejected(5), body=b"order 17540000012"))
+    store.erasing.erase(PHONE, actor="asha")
+    assert b"order 17540000012" in {row["body"] for row in kept(store, delivery)}
+
+
+def test_what_comes_of_the_customer_after_an_erasure_goes_with_the_next(
+    store: Store, make: Any
+) -> None:
+    fill(store, make)
+    store.erasing.erase(PHONE, actor="asha")
+    row = store.collections.get("col_1", Mode.TEST)
+    store.record(make.arrival(1, event_id="evt_late", fee=51, **THEIRS))
+    done = store.erasing.erase(PHONE, actor="asha")
+    assert (done.collections, done.deliveries) == (1, 1)
+    store.record(make.arrival(1, event_id="evt_later", fee=51, **THEIRS))
+    store.erasing.purge_personal(before=make.noon + timedelta(days=1), actor="asha")
+    assert row is not None
+    facts = store.collections.observations("col_1", Mode.TEST)
+    assert {fact.collection.phone for fact in facts} == {row.phone}
+
+
+def test_every_payment_is_found_again_by_a_part_of_its_name_once_the_indexes_are_made_anew(
+    store: Store, make: Any
+) -> None:
+    store.record(make.observation(1, source=Source.POLL, reference=f"SHOP-{PHONE}-7"))
+    store.record(make.observation(2, source=Source.POLL, reference="SHOP-second"))
+    index_everything(store)
+    assert len(store.collections.containing(Mode.TEST, "SHOP-2557540000")) == 1
+    is_sqlite = store._engines.sqlite
+    asked = "reference_search MATCH '\"754\"'" if is_sqlite else "grams @> ARRAY['754']"
+    held = text(f"SELECT count(*) FROM reference_search WHERE {asked}")  # noqa: S608 - our own
+    with store._engines.reader.connect() as connection:
+        assert connection.execute(held).scalar_one() == 1
+    store.erasing.erase(make.event(1).data.phone, actor="asha")
+    store.erasing.erase(PHONE, actor="asha")
+    with store._engines.reader.connect() as connection:
+        assert connection.execute(held).scalar_one() == 0
+    assert [one.id for one in store.collections.containing(Mode.TEST, "HOP-sec")] == ["col_2"]
+    [renamed] = store.collections.containing(Mode.TEST, erased_name(f"SHOP-{PHONE}-7")[3:20])
+    assert renamed.id == "col_1"
+
+
+def test_facts_that_differ_only_by_what_is_gone_stay_two(store: Store, make: Any) -> None:
+    for number, words in enumerate(("Neema", "Mushi")):
+        said = {**THEIRS, "description": words, "fee": 50}
+        store.record(
+            make.observation(
+                1, source=Source.POLL, source_id="one", at=make.noon + timedelta(minutes=9), **said
+            )
+        )
+        assert len(store.collections.observations("col_1", Mode.TEST)) == number + 1
+    store.erasing.erase(PHONE, actor="asha")
+    facts = store.collections.observations("col_1", Mode.TEST)
+    assert len({fact.source_id for fact in facts}) == 2
+    assert facts[0].source_id == "one"
+
+
 def test_what_is_still_open_is_not_erased(store: Store, make: Any) -> None:
     fill(store, make)
     begin(store, make, "INV-900", key="open")
@@ -213,6 +313,42 @@ def test_what_is_still_open_is_not_erased(store: Store, make: Any) -> None:
     with pytest.raises(StoreError, match="1 creations and 0 payments of this customer are open"):
         store.erasing.erase(PHONE, actor="asha")
     assert everything(store._engines) == before
+
+
+def test_what_is_as_old_as_the_instant_is_not_past_it(
+    store: Store, make: Any, clock: ManualClock
+) -> None:
+    at = clock.now()
+    store.record(make.arrival(1, created_at=at, at=at, **THEIRS))
+    store.notes.add("col_9", Note("called Neema"), author="asha", mode=Mode.TEST)
+    store.audit.add(actor="asha", act="look", subject="col_9", detail=f"phone {PHONE}")
+    end(store, make, begin(store, make, "INV-2", key="job-2"), "col_2")
+    tables = (collection, delivery, note, audit, intent)
+    before = [kept(store, table) for table in tables]
+    done = store.erasing.purge_personal(before=at, actor="asha")
+    assert (done.collections, done.deliveries, done.notes, done.creations) == (0, 0, 0, 0)
+    after = [kept(store, table) for table in tables]
+    after[3] = after[3][: len(before[3])]  # the purge itself is audited
+    assert after == before
+    done = store.erasing.purge_personal(before=at + timedelta(microseconds=1), actor="asha")
+    assert (done.collections, done.deliveries, done.notes, done.creations) == (1, 1, 1, 1)
+    assert not SPELLINGS.search(repr([kept(store, table) for table in tables]).encode())
+
+
+def test_words_past_an_age_are_purged_of_phones_and_younger_ones_stay(
+    store: Store, make: Any, clock: ManualClock
+) -> None:
+    fill(store, make)
+    clock.sleep(86_400)
+    store.audit.add(actor="asha", act="look", subject="col_30", detail=f"again {PHONE}")
+    store.record(make.arrival(70, created_at=make.noon + timedelta(days=1)))
+    store.notes.add("col_70", Note("called Juma"), author="asha", mode=Mode.TEST)
+    done = store.erasing.purge_personal(before=make.noon + timedelta(hours=1), actor="asha")
+    old, young = [row["detail"] for row in kept(store, audit) if row["act"] == "look"]
+    assert (PHONE in old, old[:6]) == (False, "phone ")
+    assert young == f"again {PHONE} (as asha)"
+    assert [row["text"] for row in kept(store, note)] == [ERASED, ERASED, "called Juma"]
+    assert done.notes == 2
 
 
 def test_personal_data_past_an_age_is_purged_and_younger_stays(store: Store, make: Any) -> None:

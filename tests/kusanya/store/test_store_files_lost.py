@@ -26,6 +26,7 @@ from kusanya.errors import StoreError, StoreUnavailable
 from kusanya.store import Store
 from kusanya.store.records import Note
 from kusanya.store.tables import file_identity
+from kusanya.store.tables.sqlite_file import SqliteFile
 from kusanya.wire import Mode
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -124,6 +125,22 @@ def test_a_wal_that_was_emptied_by_a_checkpoint_is_no_loss(
         assert running.feed.head() > 0
     assert take(running, make, range(110, 120)) == list(range(110, 120))
     assert running.maintenance.check() == ()
+
+
+def test_a_wal_to_which_another_program_appends_between_two_looks_is_no_loss(
+    running: Store, path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    indexed = SqliteFile.wal_bytes_indexed
+    looks: list[int] = []
+
+    def appended_since(file: SqliteFile) -> int:
+        looks.append(indexed(file))
+        return 10**9 if len(looks) == 1 else looks[-1]
+
+    monkeypatch.setattr(SqliteFile, "wal_bytes_indexed", appended_since)
+    checkpoint(path)
+    assert running.record(make.arrival(40)).delivery_id
+    assert len(looks) == 2
 
 
 def test_the_refusal_says_what_happened_and_what_to_do(running: Store, path: Path) -> None:

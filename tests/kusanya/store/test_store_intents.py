@@ -4,15 +4,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import event
 from tests.kit.intents import prepare_intent
+from tests.kusanya.store.customer import end
 
 from kusanya.clock import ManualClock
-from kusanya.errors import IntentError
+from kusanya.errors import IntentError, IntentReason, StoreUnavailable
 from kusanya.say import Language, Said, in_language, keep
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.records import AttemptStart, ChangeKind, IntentRow, IntentState, Repeat
+from kusanya.store.records import AttemptStart, ChangeKind, Decision, IntentRow, IntentState, Repeat
 from kusanya.wire import Mode
 
 
@@ -205,7 +207,62 @@ def test_a_reference_is_taken_once_unless_somebody_says_why(store: Store, make: 
 def test_a_reference_of_which_nothing_came_is_free_again(store: Store, make: Any) -> None:
     first = begin(store, make)
     store.intents.resolve(first.intent.id, collection_id=None, sentence="nothing was created")
-    assert begin(store, make, "key-2").new
+    audited = store.audit.page().rows
+    why = Repeat(actor="asha", reason="to be sure")
+    assert begin(store, make, "key-2", repeat=why).new
+    assert store.audit.page().rows == audited, "nothing was repeated"
+
+
+def test_a_person_decides_for_a_collection_of_the_order_or_for_one_that_is_not_known(
+    store: Store, make: Any
+) -> None:
+    store.record(make.observation(7, source=Source.POLL, reference="INV-7"))
+    intent = begin(store, make).intent
+    decision = Decision(actor="asha", detail="by the statement")
+    with pytest.raises(IntentError, match="its reference is INV-7, not INV-1") as refused:
+        store.intents.resolve(
+            intent.id, collection_id="col_7", sentence="by asha", decided=decision
+        )
+    assert refused.value.reason is IntentReason.OTHER_COLLECTION
+    assert store.intents.get(intent.id) == intent
+    settled = store.intents.resolve(
+        intent.id, collection_id="col_8", sentence="by asha", decided=decision
+    )
+    assert (settled.state, settled.collection_id) == (IntentState.SETTLED, "col_8")
+
+
+def test_a_refusal_names_what_used_the_reference_and_the_creation_that_made_it(
+    store: Store, make: Any
+) -> None:
+    for number in (1, 2):
+        why = Repeat(actor="asha", reason="again") if number > 1 else None
+        first = begin(store, make, f"key-{number}", repeat=why)
+        end(store, make, first.intent.id, f"col_{number}")
+        status = ("failed", "succeeded")[number - 1]
+        said = {"status": status, "reference": "INV-1"}
+        store.record(make.observation(number, source=Source.POLL, **said))
+        with pytest.raises(IntentError) as refused:
+            begin(store, make, "key-9")
+        assert f"used before, by col_{number} ({status})" in str(refused.value)
+        assert refused.value.intent_id == first.intent.id
+    overruled = Repeat(actor="asha", reason="sold twice", although_paid=True)
+    last = begin(store, make, "key-3", repeat=overruled)
+    end(store, make, last.intent.id, "col_3")
+    store.record(make.observation(3, source=Source.POLL, status="failed", reference="INV-1"))
+    with pytest.raises(IntentError, match=r"used before, by col_2 \(succeeded\)") as refused:
+        begin(store, make, "key-9")
+    assert refused.value.intent_id == first.intent.id, "the one that was paid, not the newest"
+    unseen = begin(store, make, "key-4", reference="INV-4")
+    end(store, make, unseen.intent.id, "col_4")
+    with pytest.raises(
+        IntentError, match=f"used before, by {unseen.intent.id}: the store"
+    ) as refused:
+        begin(store, make, "key-9", reference="INV-4")
+    assert refused.value.intent_id == unseen.intent.id
+    store.record(make.observation(5, source=Source.POLL, status="succeeded", reference="INV-5"))
+    with pytest.raises(IntentError, match=r"used before, by col_5 \(succeeded\)") as refused:
+        begin(store, make, "key-9", reference="INV-5")
+    assert refused.value.intent_id is None
 
 
 def test_threads_that_take_one_reference_at_once_leave_one_intent(store: Store, make: Any) -> None:
@@ -256,6 +313,30 @@ def test_an_answer_its_fact_and_the_end_of_the_lease_are_one_transaction(
     [fact, change] = store.feed.changes(begun.intent.seq)
     assert (fact.kind, change.kind) == (ChangeKind.OBSERVATION, ChangeKind.INTENT)
     assert store.maintenance.check() == ()
+
+
+def test_an_answer_whose_fact_cannot_be_kept_ends_nothing(store: Store, make: Any) -> None:
+    begun = begin(store, make)
+    answered = make.observation(1, source=Source.ANSWER)
+    absurd = replace(answered, collection=replace(answered.collection, amount=2**70))
+    ended = store.intents.finish_attempt(
+        begun.intent.id,
+        1,
+        at=make.noon,
+        outcome="answered",
+        status=202,
+        request_id=None,
+        took_us=5,
+        state=IntentState.ANSWERED,
+        collection_id="col_1",
+        observation=absurd,
+        by="a",
+    )
+    with pytest.raises(StoreUnavailable, match="cannot be kept"):
+        ended.result()
+    assert store.intents.get(begun.intent.id) == begun.intent
+    [attempt] = store.intents.attempts(begun.intent.id)
+    assert attempt.ended_at is None
 
 
 @pytest.mark.parametrize("late", [IntentState.UNKNOWN, IntentState.REFUSED, IntentState.PREPARED])

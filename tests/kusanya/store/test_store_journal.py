@@ -5,11 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
+from tests.kusanya.store.customer import kept
 
 from kusanya.state.observation import Source
 from kusanya.store import Store
 from kusanya.store.records import Verdict
-from kusanya.store.tables.schema import delivery, event, observation
+from kusanya.store.tables.schema import collection, delivery, event, observation
 from kusanya.store.writer import journal
 from kusanya.store.writer.row_values import DeliveryValues, EventValues, ObservationValues
 from kusanya.wire import Mode
@@ -104,6 +106,23 @@ def test_a_final_state_without_an_event_is_a_missing_event(store: Store, make: A
     row = store.collections.get("col_1", Mode.TEST)
     assert row is not None
     assert row.missing_event
+    store.record(make.observation(2, source=Source.ANSWER))
+    store.record(make.arrival(3))
+    assert {one["id"]: one["unwell"] for one in kept(store, collection)} == {
+        "col_1": 1,  # a final state that no event told of
+        "col_2": 0,
+        "col_3": 0,
+    }
+
+
+def test_which_attempt_a_delivery_is_follows_from_its_times_where_it_has_them(
+    store: Store, make: Any
+) -> None:
+    known = make.arrival(1)
+    for number, change in enumerate(({}, {"signed_at": None}, {"event_created_at": None}), 1):
+        store.record(replace(make.arrival(number), **change))
+    assert known.signed_at == known.event_created_at
+    assert [row["attempt"] for row in kept(store, delivery)] == [1, None, None]
 
 
 def test_checking_an_event_leaves_its_mark(store: Store, make: Any) -> None:

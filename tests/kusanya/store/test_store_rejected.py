@@ -163,13 +163,14 @@ def test_of_what_has_no_effect_each_body_is_kept_and_its_repeats_twenty_times(
     for number in (1, 2):
         futures = [store.submit(without_effect(make, verdict, number)) for _ in range(30)]
         assert {future.result().verdict for future in futures} == {verdict}
+    assert not store.record(without_effect(make, verdict, 2)).delivery_id, "counted, not kept"
     kept_ones = [row for row in store.deliveries.page(Mode.TEST).rows if row.verdict is verdict]
     bodies = Counter(
         body.body for row in kept_ones if (body := store.deliveries.body(row.id)) is not None
     )
     assert sorted(bodies.values()) == [20, 20]
     rollups = store.rollups.deliveries(Mode.TEST, since=make.noon, until=make.noon.replace(hour=13))
-    assert {row.count for row in rollups if row.verdict is verdict} == {60}
+    assert {row.count for row in rollups if row.verdict is verdict} == {61}
     assert store.maintenance.check() == ()
 
 

@@ -4,6 +4,7 @@ from typing import Final
 
 _ONE_CLASS: Final = "both ways lead to the same error class, by another sentence"
 _KEYED: Final = "_keyed takes a text and a Secret alike; this only spares making one each time"
+_HEADERS_ALONE: Final = "of the answer only the headers are read"
 _LOOK: Final = "it only asks for the closer look, which then finds no contradiction"
 
 ALIKE: Final[dict[str, dict[str, str]]] = {
@@ -41,5 +42,28 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
     },
     "window": {
         "effect_possible: '0' became '1'": "neither 0 nor 1 is the status of a failed server",
+    },
+    "client": {
+        "pause_s: '10' became '11'": "the longest pause is reached before both",
+    },
+    "classification": {
+        "_says_each_once: '0' became '1'": "a body begins with its brace",
+        "_is_spelled_as_usual: '1' became '2'": "then every body is looked at closely",
+    },
+    "kept-intents": {
+        "check_order: 'found.status is OrderStatus.UNKNOWN and found.intent is not ' became "
+        "'found.status is OrderStatus.UNKNOWN or found.intent is not N'": (
+            "an order is unknown by an intent, and only then"
+        ),
+    },
+    "forwarder": {
+        "Forwarder._asked_to_wait: \"b''\" became \"b'x'\"": _HEADERS_ALONE,
+        "Forwarder._asked_to_wait: 'True' became 'False'": _HEADERS_ALONE,
+        "forward_key: \"b''\" became \"b'x'\"": "neither has the length of a key",
+    },
+    "rulings": {
+        "Contradictions.ask: 'True' became 'False'": (
+            "what contradicts itself is unwell: the word only names the index"
+        ),
     },
 }

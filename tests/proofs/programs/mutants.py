@@ -69,6 +69,14 @@ _INTENTS: Final = (
     "kusanya/intents/test_dying_at_every_step.py",
     "kusanya/intents/test_intent_machine.py",
 )
+_OUTCOMES: Final = (
+    "kusanya/outcomes/test_outcomes.py",
+    "kusanya/outcomes/test_consumers.py",
+    "kusanya/outcomes/test_loops_of_consumers.py",
+    "kusanya/outcomes/test_order_in_the_story.py",
+    "kusanya/outcomes/test_outcomes_machine.py",
+    "kusanya/alarms/test_alarms_of_orders.py",
+)
 _FEES: Final = (
     "kusanya_books/test_daily_fees.py",
     "kusanya_books/test_tariff_inference.py",
@@ -104,6 +112,7 @@ ROOMS: Final[dict[str, Room]] = {
     "fold": Room(
         ("kusanya.state.fold",),
         (
+            "kusanya/state/test_rulings.py",
             "kusanya/state/test_fold_of_modes.py",
             "kusanya/state/test_fold.py",
             "kusanya/state/test_fold_in_any_order.py",
@@ -120,6 +129,182 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya.intents.send_target",
         ),
         _INTENTS,
+    ),
+    "orders": Room(
+        ("kusanya.store.records.order", "kusanya.orders.paying", "kusanya.orders.order"),
+        ("kusanya/intents/test_orders.py", "kusanya/intents/test_orders_machine.py"),
+    ),
+    "outcomes": Room(
+        (
+            "kusanya.store.records.outcomes",
+            "kusanya.store.queries.outcomes.telling",
+            "kusanya.store.queries.outcomes.handing_out",
+        ),
+        _OUTCOMES,
+    ),
+    "consumers": Room(
+        ("kusanya.outcomes.consumer", "kusanya.outcomes.work_loop", "kusanya.outcomes.shop"),
+        ("kusanya/outcomes/test_shop_databases.py", *_OUTCOMES),
+    ),
+    "forwarder": Room(("kusanya.outcomes.forwarder",), ("kusanya/outcomes/test_forwarding.py",)),
+    "gateway": Room(("kusanya.gateway.application",), ("kusanya/gateway/test_gateway.py",)),
+    "rulings": Room(
+        ("kusanya.intents.ruling", "kusanya.watch.contradicted"),
+        ("kusanya/outcomes/test_rulings.py", "kusanya/state/test_rulings.py"),
+    ),
+    "channels": Room(
+        (
+            "kusanya.channels.present",
+            "kusanya.channels.history",
+            "kusanya.channels.outage_guard",
+        ),
+        ("kusanya/channels/test_channels_now.py", "kusanya/channels/test_outage_guard.py"),
+    ),
+    "causes": Room(
+        ("kusanya.alarms.rules", "kusanya.alarms.service_silence", "kusanya.alarms.silence"),
+        (
+            "kusanya/alarms/test_cause_tree.py",
+            "kusanya/watch/test_service_silence.py",
+            "kusanya/alarms/test_alarms.py",
+            "kusanya/watch/test_watching_open_collections.py",
+            "kusanya/alarms/test_alarm_readings.py",
+        ),
+    ),
+    "notices": Room(
+        ("kusanya.alarms.notices.notices",),
+        ("kusanya/alarms/test_alarm_watcher.py", "kusanya/alarms/test_outage_drill.py"),
+    ),
+    "client": Room(
+        (
+            "kusanya.client.response_classifier",
+            "kusanya.client.answers",
+            "kusanya.client.attempts",
+            "kusanya.client.retry_policy",
+            "kusanya.client.clock_check",
+        ),
+        (
+            "kusanya/client/test_client_retries_and_errors.py",
+            "kusanya/client/test_clock_check.py",
+            "kusanya/client/test_client_refuses_before_the_wire.py",
+            "kusanya/intents/test_answers_409.py",
+            "kusanya/client/test_client_on_the_wire.py",
+        ),
+    ),
+    "classification": Room(
+        ("kusanya.receiver.classification", "kusanya.receiver.double_check"),
+        (
+            "kusanya/receiver/test_classify_delivery.py",
+            "kusanya/receiver/test_classify_bodies.py",
+            "kusanya/receiver/test_double_check.py",
+            "kusanya/receiver/test_receiver_handle.py",
+            "kusanya/receiver/test_receiver_machine.py",
+        ),
+    ),
+    "writer": Room(
+        (
+            "kusanya.store.writer.batch",
+            "kusanya.store.writer.projection",
+            "kusanya.store.writer.refold",
+            "kusanya.store.writer.rejected",
+            "kusanya.store.writer.repeats",
+            "kusanya.store.writer.row_values",
+            "kusanya.store.writer.statements",
+        ),
+        (
+            "kusanya/store/test_store_disputes.py",
+            "kusanya/store/test_store_rejected.py",
+            "kusanya/store/test_store_modes.py",
+            "kusanya/store/test_store_rollups.py",
+            "kusanya/store/test_store_texts.py",
+            "kusanya/store/test_store_journal.py",
+            "kusanya/store/test_store_feed.py",
+            "kusanya/store/test_missing_events.py",
+            "kusanya/store/test_store_care.py",
+            "kusanya/store/test_store_search.py",
+            "kusanya/store/test_store_people.py",
+            "kusanya/store/test_store_erasing.py",
+            "kusanya/intents/test_where_intents_belong.py",
+        ),
+    ),
+    "kept-intents": Room(
+        (
+            "kusanya.store.records.intent_rules",
+            "kusanya.store.queries.intents.attempts",
+            "kusanya.store.queries.intents.intents",
+            "kusanya.store.queries.intents.order",
+            "kusanya.store.queries.intents.rows",
+        ),
+        (
+            "kusanya/store/test_store_intents.py",
+            "kusanya/intents/test_orders.py",
+            "kusanya/intents/test_wrong_pairings.py",
+            *_INTENTS,
+        ),
+    ),
+    "restores": Room(
+        (
+            "kusanya.store.records.restores",
+            "kusanya.store.queries.restores",
+            "kusanya.intents.restored",
+            "kusanya.store.maintenance.restoring",
+        ),
+        (
+            "kusanya/store/test_restored_twice.py",
+            "kusanya/intents/test_restored_stores.py",
+            "kusanya/store/test_store_backups.py",
+        ),
+    ),
+    "erasure": Room(
+        (
+            "kusanya.store.maintenance.masks",
+            "kusanya.store.maintenance.erasing",
+            "kusanya.store.records.erased_names",
+        ),
+        ("kusanya/store/test_masked_copies.py", "kusanya/store/test_store_erasing.py"),
+    ),
+    "alarms": Room(
+        (
+            "kusanya.alarms.rules.payments",
+            "kusanya.alarms.rules.orders",
+            "kusanya.alarms.rules.deliveries",
+            "kusanya.alarms.rules.operation",
+        ),
+        (
+            "kusanya/alarms/test_alarms.py",
+            "kusanya/alarms/test_alarms_of_orders.py",
+            "kusanya/alarms/test_alarms_of_strangers.py",
+            "kusanya/alarms/test_alarms_of_quiet_weeks.py",
+            "kusanya/alarms/test_alarm_readings.py",
+            "kusanya/alarms/test_cause_tree.py",
+            "kusanya/alarms/test_outage_drill.py",
+        ),
+    ),
+    "watching": Room(
+        ("kusanya.watch.poller", "kusanya.watch.catch_up", "kusanya.watch.schedule"),
+        (
+            "kusanya/watch/test_rhythm_of_a_watch.py",
+            "kusanya/watch/test_watching_open_collections.py",
+            "kusanya/watch/test_catching_up.py",
+            "kusanya/watch/test_service_silence.py",
+            "kusanya/store/test_poll_leases.py",
+            "kusanya/store/test_pollers_share_the_work.py",
+            "kusanya/intents/test_watch_resumes.py",
+            "kusanya/alarms/test_outage_drill.py",
+        ),
+    ),
+    "proof": Room(
+        (
+            "kusanya_books.judge.proof",
+            "kusanya_books.judge.coverage",
+            "kusanya_books.judge.open_items",
+            "kusanya_books.judge.reconciliation",
+        ),
+        (
+            "kusanya_books/test_the_verdict_is_a_proof.py",
+            "kusanya_books/test_one_verdict.py",
+            "kusanya_books/test_where_every_line_went.py",
+            "kusanya_books/test_carried_items_of_statements.py",
+        ),
     ),
     "redaction": Room(
         ("kusanya.privacy", "kusanya.privacy.secret"),

@@ -21,7 +21,8 @@ from tests.proofs.kit.deliveries import SECRET
 from tests.proofs.planted.bugs import checkpointing_every, planted
 
 from kusanya.platform.http_limits import ConnectionLimits
-from kusanya.receiver.serve import RunningReceiver, run
+from kusanya.receiver import app
+from kusanya.receiver.serve import RunningReceiver, limits_of, serve
 from kusanya.store import Store
 
 
@@ -75,13 +76,9 @@ def _receive(job: dict[str, Any]) -> None:
     pages = job["checkpoint_pages"]
     short_log = contextlib.nullcontext() if pages is None else checkpointing_every(pages)
     with short_log, planted(job["plant"]), Store.open(job["url"]) as store:
-        run(
-            store,
-            SECRET,
-            mode="test",
-            connections=ConnectionLimits(**job["connections"]),
-            on_ready=ready,
-        )
+        connections = ConnectionLimits(**job["connections"])
+        receiver = app(store, SECRET, mode="test", limits=limits_of(connections))
+        serve(receiver, connections=connections, on_ready=ready)
 
 
 if __name__ == "__main__":

@@ -159,6 +159,7 @@ def _show(
 ) -> str | None:
     """Show the console on a profile until it is left; return the profile to go on with, if any."""
     from kusanya.profiles import has_bell, profile_names
+    from kusanya_console.actions.context import AppContext
     from kusanya_console.actions.factory import (
         actions_for,
         client_for,
@@ -172,20 +173,18 @@ def _show(
     with ExitStack() as stack:
         client = client_for(chosen, clock, stack)
         opened = open_store(chosen, clock, client, stack, allow_writes=allow_writes)
-        app = ConsoleApp(
-            opened,
+        context = AppContext(
+            store=opened,
             mode=chosen.mode,
             clock=clock,
             profile=chosen.name,
-            profiles=profile_names(),
-            ascii=ascii_only,
-            virtual=virtual,
+            profiles=tuple(profile_names()),
             payees=chosen.payees,
-            bell=has_bell(),
             queries=None if client is None else queries_for(opened, client, clock),
             actions=actions_for(chosen, opened, clock, client, stack) if allow_writes else None,
             **embedded_for(chosen, opened, client, stack, allow_writes=allow_writes),
         )
+        app = ConsoleApp(context, ascii=ascii_only, virtual=virtual, bell=has_bell())
         apply_settings(app)
         if notice:
             app.begin_with(notice)

@@ -46,6 +46,7 @@ def _show(
     ascii_only: bool,
 ) -> None:
     from kusanya.store import Store
+    from kusanya_console.actions.context import AppContext
     from kusanya_console.application.past import PastApp, PastClock
     from kusanya_console.cli.process.terminal import apply_settings, run_app
 
@@ -60,14 +61,7 @@ def _show(
         clock = PastClock(start, end, speed=speed)
         replay: dict[str, Any] = {} if start == end else {"advance": copy.advance}
         with Store.open(copy.path, clock=clock, read_only=True) as store:
-            app = PastApp(
-                store,
-                clock,
-                mode=profile.mode,
-                profile=profile.name,
-                store_shown=source.url_shown,
-                ascii=ascii_only,
-                **replay,
-            )
+            context = AppContext(store=store, mode=profile.mode, clock=clock, profile=profile.name)
+            app = PastApp(context, clock, store_shown=source.url_shown, ascii=ascii_only, **replay)
             apply_settings(app)
             run_app(app)

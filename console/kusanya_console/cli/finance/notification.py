@@ -13,6 +13,7 @@ from kusanya_console.output import USAGE, Refused, complain
 if TYPE_CHECKING:
     from kusanya_books.judge.report import CloseResult
 
+_NOTHING: Final = "Nothing needs a person."
 UNSENT: Final = 3
 """The exit code when a notification could not be sent."""
 
@@ -86,12 +87,15 @@ def format_waiting(row: dict[str, Any]) -> str:
 def _body(data: dict[str, Any]) -> str:
     if data["verdict"] == "failed":
         return "Nothing was closed; the output of the run says why."
-    lines = [
+    from kusanya_books.judge.findings import NOT_LEFT
+
+    found = data["findings"]
+    lines = [] if any(row["finding"] not in NOT_LEFT for row in found) else [_NOTHING]
+    lines += [
         f"{row['rows']:,} {row['finding']}"
         + ("" if row["amount"] is None else f", {row['currency'] or ''} {row['amount']:,}")
-        for row in data["findings"]
+        for row in found
     ]
-    lines = lines or ["Nothing needs a person."]
     lines += [f"Not proven: {said}" for said in data["unproven"]]
     lines += [format_waiting(row) for row in data["waiting"]]
     return "\n".join([*lines, f"Run {data['run_id']}"])

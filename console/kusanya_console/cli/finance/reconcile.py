@@ -157,6 +157,7 @@ def reconcile(
         from kusanya.profiles import find_secret
         from kusanya_books.pack.close import run
         from kusanya_books.read import tolerance_file
+        from kusanya_books.request.close_request import CloseRequest
 
     chosen = profile_of(profile, store)
     which = mode or chosen.mode
@@ -182,32 +183,30 @@ def reconcile(
             memory_for_bulk(),
             progress_line("reading what was given") as progress,
         ):
-            result = run(
-                first=days[0],
-                last=days[1],
-                out=out,
-                ledger=_existing_file(ledger),
+            request = CloseRequest(
                 store=chosen.store.reveal(),
+                mode=which.value,
+                period=f"{days[0]}..{days[1]}",
+                cutoff=cutoff,
+                ledger=_existing_file(ledger),
                 statement=_existing_file(statement),
                 operator=[_existing_file(each) for each in operator or ()],
                 bank=[_existing_file(each) for each in bank or ()],
                 mapping=_file(mapping),
                 tariff=_file(tariff),
-                mode=which.value,
-                cutoff=cutoff,
+                tolerance=tolerated,
                 as_of=as_of,
-                previous=_pack(previous),
-                carry=previous is None,
                 judged_on=_judged_on(judged_on, cutoff),
                 expect=expect or chosen.expect,
-                max_breaks=max_breaks,
-                accounts=_file(accounts),
-                tolerance=tolerated,
                 engine=engine,
+                previous="" if previous == "none" else previous or "",
+                carry=previous is None,
+                accounts=_file(accounts),
                 entity=chosen.name if entity is None else entity,
+                max_breaks=max_breaks,
                 keep_receipts=keep_receipts,
-                progress=progress,
             )
+            result = run(request, out=out, progress=progress)
     except (ConfigurationError, Refused) as error:
         news.send(None)
         raise Refused(str(error), code=USAGE) from error
@@ -240,10 +239,6 @@ def _days(
             f"--period is {', '.join(days.NAMED)} or a month, day or span; {error}", code=USAGE
         ) from None
     return found.first, found.last
-
-
-def _pack(text: str | None) -> Path | None:
-    return None if text is None or text == "none" else Path(text)
 
 
 def _judged_on(text: str | None, cutoff: str) -> date:

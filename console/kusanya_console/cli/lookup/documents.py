@@ -17,6 +17,7 @@ from kusanya.lookup import (
     load_creation_timeline,
     load_timeline,
     new_request,
+    order_sentence,
 )
 from kusanya.privacy import mask_phone, mask_text
 from kusanya.store import Store
@@ -91,6 +92,7 @@ def story_json(store: Store, timeline: Timeline | CreationTimeline) -> dict[str,
                 {"at": note.at, "author": note.author, **_note_record(note)}
                 for note in store.notes.of(timeline.row.id, timeline.row.mode)
             ],
+            "order": order_sentence(timeline.around, timeline.row.id),
             "open_creations": [one.id for one in timeline.around.creations],
             "anomalies": [odd.sentence for odd in oddities(store, timeline)],
         }

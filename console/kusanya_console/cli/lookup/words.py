@@ -24,6 +24,7 @@ from kusanya.lookup import (
     load_creation_timeline,
     load_timeline,
     new_request,
+    order_sentence,
 )
 from kusanya.privacy import mask_phone, mask_text
 from kusanya.state.anomalies import Anomaly, anomalies
@@ -98,6 +99,7 @@ def _creation_lines(store: Store, row: IntentRow, now: datetime) -> Iterator[str
 def _match_lines(timeline: Timeline | None, *, is_message: bool) -> Iterator[str]:
     if timeline is None:
         return
+    yield from _order_lines(timeline)
     if timeline.receipts or not is_message:  # else the message's own lines say it
         yield from _claim_lines(timeline)
     yield from _say_lines(advice(timeline), new_request(timeline))
@@ -145,9 +147,10 @@ def story_lines(store: Store, timeline: Timeline | CreationTimeline) -> Iterator
         return
     row = timeline.row
     yield from _payment_lines(row)
+    yield from _order_lines(timeline)
     yield from _say_lines(advice(timeline), new_request(timeline))
     yield from _fact_lines(store, timeline)
-    yield from _added_lines(store, row)
+    yield from _added_lines(store, timeline)
     for intent in timeline.around.creations:
         beside = translate("? open beside it: {creation}", creation=_creation_line(intent))
         yield f"  {beside}"
@@ -165,6 +168,12 @@ def _creation_story_lines(timeline: CreationTimeline) -> Iterator[str]:
         said = mask_text(f"{translate(moment.word)}  {detail}".rstrip())
         by = f" {translate('by {who}', who=moment.source)}" if is_note else ""
         yield safe(f"  {in_eat(moment.at)}  {said}{by}", 600)
+
+
+def _order_lines(timeline: Timeline) -> Iterator[str]:
+    order = order_sentence(timeline.around, timeline.row.id)
+    if order:
+        yield f"  {translate(order)}"
 
 
 def _payment_lines(row: CollectionRow) -> Iterator[str]:
@@ -201,8 +210,13 @@ def _fact_lines(store: Store, timeline: Timeline) -> Iterator[str]:
         )
 
 
-def _added_lines(store: Store, row: CollectionRow) -> Iterator[str]:
-    """Yield what people and files added to what the service said."""
+def _added_lines(store: Store, timeline: Timeline) -> Iterator[str]:
+    """Yield what the shop is told, and what people and files added to what the service said."""
+    row = timeline.row
+    for one in timeline.entries:
+        if one.kind is EventKind.OUTCOME:
+            said = f"{translate(one.word)}: {translate(one.detail)}"
+            yield safe(f"  {in_eat(one.at)}  {mask_text(said)}", 400)
     for note in store.notes.of(row.id, row.mode):
         said = translate("note by {who}: {note}", who=note.author, note=mask_text(note.words))
         yield safe(f"  {in_eat(note.at)}  {said}", 600)

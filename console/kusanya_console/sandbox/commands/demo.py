@@ -100,6 +100,7 @@ def demo_traffic(
 
 def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> None:
     from kusanya.store import Store
+    from kusanya_console.actions.context import AppContext
     from kusanya_console.actions.factory import actions_for, client_for
     from kusanya_console.actions.queries import ServiceQueries
     from kusanya_console.application.app import ConsoleApp
@@ -112,16 +113,15 @@ def _open_console(stage: "Stage", *, allow_writes: bool, ascii_only: bool) -> No
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(Store.open(profile.store, clock=clock, create=False))
         client = client_for(profile, clock, stack)
-        app = ConsoleApp(
-            store,
+        context = AppContext(
+            store=store,
             mode=profile.mode,
             clock=clock,
             profile="demo",
-            ascii=ascii_only,
-            virtual=stage.clock_url != "real",
             queries=None if client is None else ServiceQueries(store, client, clock=clock),
             actions=actions_for(profile, store, clock, client, stack) if allow_writes else None,
             **embedded_for(profile, store, client, stack, allow_writes=allow_writes),
         )
+        app = ConsoleApp(context, ascii=ascii_only, virtual=stage.clock_url != "real")
         apply_settings(app)
         run_app(app, check=stage.check)

@@ -5,7 +5,6 @@ find their receiver after it.
 """
 
 import fcntl
-import os
 import socket
 from pathlib import Path
 from typing import Final, Self
@@ -13,6 +12,7 @@ from typing import Final, Self
 import msgspec
 
 from kusanya.errors import ConfigurationError
+from kusanya.platform.private_file import write_private
 from kusanya_console.sandbox.demo import STORE
 
 _LOOPBACK: Final = "127.0.0.1"
@@ -89,13 +89,7 @@ class DemoFolder:
 
     def keep(self, settings: DemoSettings) -> None:
         """Save `settings` whole, readable by the owner alone."""
-        beside = self._file.with_suffix(".new")
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(settings))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(self._file)
+        write_private(self._file, msgspec.json.encode(settings).decode())
 
     def clear(self) -> None:
         """Remove what earlier demos left, but never the lock that we hold."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from kusanya.clock import SystemClock
 from kusanya.store import Store
 from kusanya.wire import Mode
+from kusanya_console.actions.context import AppContext
 from kusanya_console.application.app import ConsoleApp
 
 _SIZE = (120, 36)
@@ -18,9 +19,8 @@ _SIZE = (120, 36)
 
 async def draw(store: Store) -> str:
     """Open Live on the store, put the cursor on a failure, and return what is seen as SVG."""
-    app = ConsoleApp(
-        store, mode=Mode.TEST, clock=SystemClock(), profile="demo", store_shown="store.sqlite"
-    )
+    context = AppContext(store=store, mode=Mode.TEST, clock=SystemClock(), profile="demo")
+    app = ConsoleApp(context, store_shown="store.sqlite")
     async with app.run_test(size=_SIZE) as pilot:
         for key in ("", "n", "n"):
             if key:

@@ -6,6 +6,7 @@
   then at most every half an hour.
 - A warning waits until five minutes have passed since the last message; urgent ones do not, and
   take the waiting warnings with them.
+- What follows from another alarm is silent while that stands, and has not recovered.
 - An acknowledged alarm is silent. So is a muted one, until the mute ends: then it is sent as new.
 - What was sent and is gone for five minutes has recovered, which is sent too. What comes and goes
   within that time is one outbreak.
@@ -51,8 +52,9 @@ def observe(
     `acknowledged` are the names of alarms that somebody looks after, or that are muted.
     """
     known = {notice.key: notice for notice in book.notices}
-    standing = {alarm.key: alarm for alarm in alarms}
-    raised = {key: one for key, one in standing.items() if not _is_silent(one, acknowledged)}
+    causes = list(alarms)
+    raised = {one.key: one for one in causes if not _is_silent(one, acknowledged)}
+    standing = {one.key: one for cause in causes for one in (cause, *cause.follows)}
     notices = [_gone(one, now) for one in book.notices if one.key not in standing]
     # What is looked after neither begins nor recovers, but is known to stand.
     notices += [
@@ -78,7 +80,7 @@ def due(
         for alarm in alarms
         if not _is_silent(alarm, acknowledged)
         and (notice := notices.get(alarm.key)) is not None
-        and _is_ripe(notice, now)
+        and _is_ripe(notice, now, after=timedelta() if alarm.is_proven else DEBOUNCE)
     ]
     recovered = tuple(
         one for one in book.notices if one.gone_at is not None and now - one.gone_at >= GONE_FOR
@@ -136,7 +138,7 @@ def _gone(one: AlarmNotice, now: datetime) -> AlarmNotice:
     return one if one.gone_at is not None else msgspec.structs.replace(one, gone_at=now)
 
 
-def _is_ripe(notice: AlarmNotice, now: datetime) -> bool:
-    if not notice.is_new or now - notice.seen_at < DEBOUNCE:
+def _is_ripe(notice: AlarmNotice, now: datetime, *, after: timedelta) -> bool:
+    if not notice.is_new or now - notice.seen_at < after:
         return False
     return notice.sent_at is None or now - notice.sent_at >= STAGES_APART

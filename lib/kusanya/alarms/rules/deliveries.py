@@ -83,6 +83,7 @@ def _sender_failing(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Al
 
 
 def _failing(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
+    is_refused = inputs.silence is not None and inputs.silence.refused_at is not None
     for one in inputs.health.failing:
         name = safe(one.endpoint, 40)
         why = f", {safe(one.reason, 40)}" if one.reason else ""
@@ -118,6 +119,8 @@ def _failing(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
             filter=of_endpoint(one.endpoint),
             header=DISABLED if one.fuse.blown_at is not None else FAILING,
             endpoint=one.endpoint,
+            # Where nothing arrives at all, it is the silence that is to be looked at.
+            causes=frozenset({"missing_events", "silent" if is_refused else ""}),
         )
 
 
@@ -198,6 +201,7 @@ def _silent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
             next_step=next_step,
             rows=AlarmList.DELIVERIES,
             header="◐ silent",
+            causes=frozenset({"missing_events"}),
         )
 
 
@@ -242,8 +246,7 @@ def _states(found: Silence) -> str:
 
 
 def _missing_events(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
-    # Where nothing arrives at all, the silence says more.
-    if not inputs.missing_events or inputs.silence is not None:
+    if not inputs.missing_events:
         return
     count = inputs.missing_events
     which = plural(count, "1 final state was", "{count} final states were")

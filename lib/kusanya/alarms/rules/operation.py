@@ -15,30 +15,79 @@ from kusanya.alarms.alarm import (
 from kusanya.alarms.inputs import AlarmInputs
 from kusanya.domain.status import OPEN
 from kusanya.filters import Filter, Term
-from kusanya.say import Said
+from kusanya.say import Said, joined
 from kusanya.text import safe
 
 SKEW_WARNED: Final = timedelta(seconds=30)
 """Measured to the second or two: less is no finding."""
 SKEW_URGENT: Final = timedelta(seconds=150)
 """Half of what a signature allows."""
+SKEW_REFUSED: Final = timedelta(seconds=270)
+"""From there on genuine deliveries are refused, some of them at first."""
 FREE_WARNED: Final = 1_000_000_000
 FREE_URGENT: Final = 200_000_000
 """Bytes: some hundred thousand deliveries."""
+SILENT_FOR: Final = timedelta(seconds=40)
+"""Longer than a client tries by itself; with the time until somebody asks, a minute at the most."""
+BLIND_AFTER: Final = timedelta(minutes=5)
+"""Without an arrival and without a poll for so long nothing is known of open prompts."""
 MONTHS_WARNED: Final = timedelta(days=60)
 """An opening by who owns the tables makes twelve months: it has not come for ten of them."""
+_OF_THE_SERVICE: Final = frozenset({"stuck", "stalled", "unknown", "silent", "missing_events"})
+_OF_THE_CLOCK: Final = frozenset({"failing", "sender_failing", "silent", "missing_events"})
+_OF_THE_DISK: Final = frozenset({*_OF_THE_CLOCK, "unwatched", "stuck"})
+
+
+def _service_silent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
+    found = inputs.service_silence
+    if found is None or inputs.at - found.since < SILENT_FOR:
+        return
+    machines = joined(", ", [safe(name, 40) for name in found.machines])
+    if found.answers_others:
+        sentence = Said(
+            "service: it has not answered {our_machines} since {since}, and answers our other "
+            "machines."
+        ).of(our_machines=machines, since=format_time(found.since))
+        next_step = "To do: look at the network of that machine, and at what its proxy does."
+    else:
+        sentence = Said(
+            "service: it has not answered since {since}. What is not answered is kept and goes on "
+            "by itself."
+        ).of(since=format_time(found.since))
+        next_step = (
+            "To do: ask the service whether it is down, and look at our network; send nothing by "
+            "another way."
+        )
+    yield Alarm(
+        code="service_silent",
+        mode=inputs.mode,
+        onset=found.since.isoformat(),
+        severity=Severity.WARNING if found.answers_others else Severity.URGENT,
+        mark="✕",
+        name="the service",
+        sentence=sentence,
+        next_step=next_step,
+        rows=AlarmList.INTENTS,
+        header="✕ service",
+        is_proven=True,
+        causes=frozenset() if found.answers_others else _OF_THE_SERVICE,
+    )
 
 
 def _unwatched(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     found = inputs.health.unwatched
     if found is not None:
         since = found.open_since if found.last_poll_at is None else found.last_poll_at
+        arrived = [one.last_arrival_at for one in inputs.health.endpoints]
+        is_blind = not arrived or inputs.at - max(arrived) > BLIND_AFTER
         yield Alarm(
             code="unwatched",
             mode=inputs.mode,
             onset=since.isoformat(),
-            severity=Severity.WARNING,
+            # Neither polls nor events: of no open prompt anything can be known.
+            severity=Severity.URGENT if is_blind else Severity.WARNING,
             mark="◐",
+            causes=frozenset({"stuck"}) if is_blind else frozenset(),
             name="open collections that nobody polls",
             sentence=Said(
                 "unwatched: no poller has run for {our_length}, and collections are open since "
@@ -71,6 +120,7 @@ def _clock_skew(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm
             next_step="To do: let the machine follow a time server; set no clock back by hand.",
             rows=AlarmList.DELIVERIES,
             header="◷ clock",
+            causes=_OF_THE_CLOCK if abs(offset) >= SKEW_REFUSED else frozenset(),
         )
 
 
@@ -78,7 +128,7 @@ def _restored(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     found = inputs.restore
     if found is not None and found.resolved_at is None:
         known = (
-            "nothing"
+            "nothing at all"
             if found.known_to is None
             else Said("nothing after {at}").of(at=format_time(found.known_to))
         )
@@ -118,6 +168,7 @@ def _store_full(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm
             next_step="To do: make room on that disk, or give it more.",
             rows=AlarmList.DELIVERIES,
             header="▪ disk",
+            causes=_OF_THE_DISK if free < FREE_URGENT else frozenset(),
         )
 
 
@@ -204,6 +255,13 @@ def _unsent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
 
 RULES: Final = (
     Rule(
+        code="service_silent",
+        rank=5,
+        severity=Severity.URGENT,
+        condition="The service has answered none of our programs for 40 seconds.",
+        judge=_service_silent,
+    ),
+    Rule(
         code="restored",
         rank=10,
         severity=Severity.URGENT,
@@ -244,8 +302,11 @@ RULES: Final = (
     Rule(
         code="unwatched",
         rank=170,
-        severity=Severity.WARNING,
-        condition="Collections are open past any expiry, and no poller has run for 5 minutes.",
+        severity=Severity.URGENT,
+        condition=(
+            "Collections are open past any expiry, and no poller has run for 5 minutes; urgent "
+            "where nothing arrives either."
+        ),
         judge=_unwatched,
     ),
     Rule(

@@ -56,7 +56,7 @@ def _undone(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
             mark="◌",
             name=Said("consumer {name}").of(name=name),
             sentence=Said(
-                "not done: a customer paid {since}, and consumer {name} has not acted on it; "
+                "not done: a customer paid at {since}, and consumer {name} has not acted on it; "
                 "{our_which}."
             ).of(
                 since=format_time(since),

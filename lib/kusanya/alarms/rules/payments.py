@@ -1,7 +1,7 @@
 """Alarms about payments: prompts that hang, outcomes nobody knows, facts that disagree."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from kusanya.alarms.alarm import (
@@ -13,23 +13,47 @@ from kusanya.alarms.alarm import (
     hour,
     instant,
 )
-from kusanya.alarms.inputs import AlarmInputs, format_unknown
+from kusanya.alarms.inputs import CLOSING_WITHIN, AlarmInputs, format_unknown
 from kusanya.alarms.open_anomalies import OpenAnomaly
 from kusanya.alarms.stalled_intents import format_count
-from kusanya.domain.assumptions import REPLAY_WINDOW
+from kusanya.channels.history import FailureClass
 from kusanya.domain.channels import channel_label
 from kusanya.domain.status import OPEN
 from kusanya.filters import Filter, Term
 from kusanya.health.stuck_prompts import StuckChannel
 from kusanya.say import Said, joined, plural
-from kusanya.store.records import IntentRow
 from kusanya.text import safe
 
-CLOSING_WITHIN: Final = timedelta(hours=2)
-"""A replay window with less left is an alarm."""
 _QUIET: Final = timedelta(minutes=2)
 """Without an arrival for so long the prompts may have ended unheard."""
 _OPEN: Final = Term("status", tuple(sorted(OPEN)))
+_FAILURES: Final = {
+    FailureClass.NETWORK: (
+        "failures: {failed} of {finals} payments by {channel} since {since} ended without "
+        "money{our_usual}."
+    ),
+    FailureClass.CUSTOMER: (
+        "failures: {failed} of {finals} payments by {channel} since {since} ended for reasons of "
+        "the customers{our_usual}."
+    ),
+    FailureClass.OURS: (
+        "failures: {failed} of {finals} payments by {channel} since {since} ended because of what "
+        "we sent{our_usual}."
+    ),
+}
+_WHO_HELPS: Final = {
+    FailureClass.NETWORK: "To do: look at their failure codes; ask the network where it is theirs.",
+    FailureClass.CUSTOMER: (
+        "To do: look at their failure codes; the network works. Ask the shop what it tells its "
+        "customers."
+    ),
+    FailureClass.OURS: "To do: look at their failure codes, and at the numbers and amounts sent.",
+}
+_SEVERAL_FAIL: Final = "To do: several networks at once: ask the service, not one network."
+_ONE_NETWORK: Final = "Still open, it is an outage: ask the network, send no second prompts."
+_SEVERAL: Final = (
+    "Several networks at once: ask the service, not one network; send no second prompts."
+)
 _ONE_PHONE: Final = (
     "one phone: a customer, no outage.",
     "Ask the service about one of them; send no further prompt.",
@@ -37,7 +61,7 @@ _ONE_PHONE: Final = (
 
 
 def _closing(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
-    count = sum(_closes_soon(row, inputs.at) for row in inputs.unknown)
+    count = inputs.closing
     if count:
         which = plural(count, "1 creation", "{count} creations")
         yield Alarm(
@@ -120,30 +144,34 @@ def _stuck(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
 
 
 def _failure_rate(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
-    for one in inputs.failure_rates:
+    # One alarm for a channel: what is the network's matter says more than what is a customer's.
+    order = list(FailureClass)
+    rates = sorted(inputs.failure_rates, key=lambda one: (one.channel, order.index(one.whose)))
+    worst = {one.channel: one for one in reversed(rates)}
+    networks = sum(one.whose is FailureClass.NETWORK for one in worst.values())
+    for one in sorted(worst.values(), key=lambda one: one.channel):
         channel = safe(channel_label(one.channel), 40)
         usual = (
             "" if one.usual is None else Said("; usual are {usual}").of(usual=f"{one.usual:.0%}")
         )
+        several = networks > 1 and one.whose is FailureClass.NETWORK
         yield Alarm(
             code="failure_rate",
             mode=inputs.mode,
             subject=one.channel,
             onset=instant(one.since),
+            stage="" if one.whose is FailureClass.NETWORK else one.whose.value,
             severity=Severity.WARNING,
             mark="!",
             name=Said("payments by {channel}").of(channel=channel),
-            sentence=Said(
-                "failures: {failed} of {finals} payments by {channel} since {since} ended "
-                "without money{our_usual}."
-            ).of(
+            sentence=Said(_FAILURES[one.whose]).of(
                 failed=one.failed,
                 finals=one.finals,
                 channel=channel,
                 since=format_time(one.since),
                 our_usual=usual,
             ),
-            next_step="To do: look at their failure codes; ask the network where it is theirs.",
+            next_step=_SEVERAL_FAIL if several else _WHO_HELPS[one.whose],
             rows=AlarmList.COLLECTIONS,
             filter=Filter((Term("channel", (one.channel,)),), unwell=True),
             header="! {count} failure rate",
@@ -166,8 +194,8 @@ def _contradictions(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[A
                 "contradiction: {our_which} facts that cannot all be true ({our_list})."
             ).of(our_which=which, our_list=kinds),
             next_step=(
-                "To do: ask the service before anything is shipped or repaid, then acknowledge "
-                "each of them."
+                "To do: kusanya rule asks the service and chooses by its answer; where that is "
+                "none of them, ask its people, then acknowledge."
             ),
             rows=AlarmList.COLLECTIONS,
             filter=Filter(unwell=True),
@@ -246,15 +274,8 @@ def _outage(one: StuckChannel, inputs: AlarmInputs, format_time: FormatTime) -> 
         last = Said("since {at}").of(at=format_time(max(arrived))) if arrived else "yet"
         quiet = Said("Nothing has arrived {our_last}: is the receiver running?").of(our_last=last)
         where = joined(" ", (where, quiet))
-    return where, "Still open, it is an outage: ask the network, send no second prompts."
-
-
-def _closes_soon(row: IntentRow, now: datetime) -> bool:
-    """Return whether an unknown outcome may be replayed, and only for a short while more."""
-    if row.window_closed_at is not None or row.first_sent_at is None:
-        return False
-    left = row.first_sent_at + REPLAY_WINDOW - now
-    return timedelta() < left <= CLOSING_WITHIN
+    outages = [one for one in inputs.health.stuck if one.is_outage]
+    return where, _SEVERAL if len(outages) > 1 else _ONE_NETWORK
 
 
 def _payments(found: list[OpenAnomaly]) -> int:
@@ -264,7 +285,9 @@ def _payments(found: list[OpenAnomaly]) -> int:
 def _seconds(length: timedelta) -> str:
     """Return a length as whole minutes where it is some, else in seconds."""
     minutes, rest = divmod(length, timedelta(minutes=1))
-    return f"{minutes} min" if not rest else f"{length.total_seconds():.0f} s"
+    if not rest:
+        return Said("{count} min").of(count=minutes)
+    return Said("{count} s").of(count=f"{length.total_seconds():.0f}")
 
 
 RULES: Final = (

@@ -8,6 +8,7 @@ that everything that follows from the facts comes out as before.
 Creations without an outcome and open payments are refused: their bytes may have to be sent again.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from hashlib import blake2b
@@ -177,16 +178,15 @@ class _Work:
         """Rewrite the facts of the collections that a slice speaks of, and fold them anew."""
         connection, it = writing.connection, observation.c
         query = select(it.collection_id, it.payload).where(_slice(observation, first))
+        speaks: Callable[[bytes], bool] = self._erasure.is_in
         if self._before is not None:
+            speaks = _has_phone  # what was erased before is heard of again with the phone
             query = query.join(
                 collection, (collection.c.id == it.collection_id) & (collection.c.mode == it.mode)
             ).where(
-                collection.c.created_at < self._before, collection.c.final_seen_at.is_not(None),
-                ~collection.c.phone.startswith("2550"),
+                collection.c.created_at < self._before, collection.c.final_seen_at.is_not(None)
             )  # fmt: skip
-            ids = {row[0] for row in connection.execute(query)}
-        else:
-            ids = {id_ for id_, said in connection.execute(query) if self._erasure.is_in(said)}
+        ids = {id_ for id_, said in connection.execute(query) if speaks(said)}
         for collection_id in sorted(ids):
             self._rewrite(connection, collection_id)
         # Nobody asks for these events any more: the answer would tell everything again.
@@ -347,6 +347,10 @@ class _Work:
             connection.execute(update(intent).where(it.id == id_).values(values))
             done += 1
         return (done, rows[-1].id) if rows else None
+
+
+def _has_phone(payload: bytes) -> bool:
+    return not is_stand_in(unpack(payload).collection.phone)
 
 
 def _slice(table: Table, first: int) -> Any:

@@ -93,6 +93,7 @@ _FACTS: Final = (observation, intent_change, note, outcome, *_SIGNED)
 _OF_PROGRAMS: Final = (
     "poller ",
     "clock offset ",
+    "service silent ",
     "alarm lease ",
     "alarm notices ",
     "deployed ",

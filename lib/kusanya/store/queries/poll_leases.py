@@ -16,7 +16,7 @@ from kusanya.store.records import CollectionRow, Poller
 from kusanya.store.tables.engine import only_store_errors
 from kusanya.store.tables.inserting import insert_into, keep_in_meta
 from kusanya.store.tables.schema import claim, collection, store_meta
-from kusanya.store.tables.values import clean, from_us, to_us
+from kusanya.store.tables.values import clean, from_us, maybe_at, to_us
 from kusanya.store.writer.batch import Transaction
 from kusanya.store.writer.projection import SHOWN, to_row
 from kusanya.wire import Mode
@@ -25,6 +25,8 @@ _POLLER: Final = "poller "
 """What the name of a heartbeat in `store_meta` begins with; mode and poller follow."""
 _OFFSET: Final = "clock offset "
 """The same of what it found about its machine's clock, in milliseconds."""
+_SILENT: Final = "service silent "
+"""The same of the instant since which the service has not answered it."""
 JOURNAL_COPY: Final = "journal_copy"
 """The name of what a copy without leases has in `store_meta`."""
 _FORGOTTEN_AFTER: Final = timedelta(days=7)
@@ -116,10 +118,18 @@ class PollLeases(StorePart):
 
         self._act(act)
 
-    def record_poll(self, mode: Mode, *, by: str, clock_offset: timedelta | None = None) -> None:
+    def record_poll(
+        self,
+        mode: Mode,
+        *,
+        by: str,
+        clock_offset: timedelta | None = None,
+        silent_since: datetime | None = None,
+    ) -> None:
         """Note that the poller `by` runs now; durable on return. Old notes and leases are removed.
 
-        `clock_offset` is how far its machine's clock is behind the service's, where it is known.
+        `clock_offset` is how far its machine's clock is behind the service's, where it is known;
+        `silent_since` is since when the service has not answered it, where it does not.
         Source: none; it makes the absence of a poller visible.
         """
 
@@ -129,11 +139,20 @@ class PollLeases(StorePart):
             if clock_offset is not None:
                 milliseconds = round(clock_offset / timedelta(milliseconds=1))
                 notes[f"{_OFFSET}{mode.value} {clean(by)}"] = milliseconds
+            silent = f"{_SILENT}{mode.value} {clean(by)}"
+            if silent_since is None:
+                writing.connection.execute(delete(store_meta).where(store_meta.c.name == silent))
+            else:
+                notes[silent] = to_us(silent_since)
             for name, value in notes.items():
                 keep_in_meta(writing.connection, name, str(value))
             beats = _noted(writing.connection, _POLLER)
             gone = [name for name, at in beats.items() if at < old]
-            gone += [f"{_OFFSET}{name.removeprefix(_POLLER)}" for name in gone]
+            gone += [
+                f"{kind}{name.removeprefix(_POLLER)}"
+                for name in gone
+                for kind in (_OFFSET, _SILENT)
+            ]
             writing.connection.execute(delete(store_meta).where(store_meta.c.name.in_(gone)))
             writing.connection.execute(delete(claim).where(claim.c.claimed_until < old))
 
@@ -151,14 +170,14 @@ class PollLeases(StorePart):
         with self._reading("read the pollers") as connection:
             beats = _noted(connection, begins)
             offsets = _noted(connection, f"{_OFFSET}{mode.value} ")
+            silent = _noted(connection, f"{_SILENT}{mode.value} ")
         found = [
             Poller(
                 name=name.removeprefix(begins),
                 mode=mode,
                 polled_at=from_us(at),
-                clock_offset=_offset(
-                    offsets.get(f"{_OFFSET}{mode.value} {name.removeprefix(begins)}")
-                ),
+                clock_offset=_offset(offsets.get(f"{_OFFSET}{name.removeprefix(_POLLER)}")),
+                silent_since=maybe_at(silent.get(f"{_SILENT}{name.removeprefix(_POLLER)}")),
             )
             for name, at in beats.items()
         ]

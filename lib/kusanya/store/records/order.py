@@ -80,6 +80,28 @@ class OrderFacts(msgspec.Struct, frozen=True, kw_only=True):
     """The ids of its collections that are not known as paid, and have a receipt."""
 
 
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt to have an order paid: a creation, the collection that it became, or both."""
+
+    intent: IntentRow | None
+    """None for a collection that no creation of this store made."""
+    collection: CollectionRow | None
+    """None where it is not known what became of the creation."""
+
+
+def attempts_of(facts: OrderFacts) -> tuple[Attempt, ...]:
+    """Return the attempts of an order, oldest first, without creations that came to nothing."""
+    rows = {row.id: row for row in facts.collections}
+    made = [
+        (one.prepared_at, Attempt(intent=one, collection=rows.pop(one.collection_id or "", None)))
+        for one in reversed(facts.intents)
+        if one.collection_id is not None
+        or one.state not in {IntentState.REFUSED, IntentState.SETTLED}
+    ]
+    made += [(row.created_at, Attempt(intent=None, collection=row)) for row in rows.values()]
+    return tuple(attempt for _, attempt in sorted(made, key=lambda one: one[0]))
+
+
 def judge(order: OrderFacts) -> OrderJudgement:
     """Return what an order has come to.
 

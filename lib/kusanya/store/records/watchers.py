@@ -16,6 +16,8 @@ class Poller(msgspec.Struct, frozen=True, kw_only=True):
     polled_at: datetime
     clock_offset: timedelta | None = None
     """How far its machine's clock is behind the service's; negative where it is ahead."""
+    silent_since: datetime | None = None
+    """Since when the service has not answered it; None where it does."""
 
 
 class AlarmNotice(msgspec.Struct, frozen=True, kw_only=True):

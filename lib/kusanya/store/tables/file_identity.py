@@ -27,6 +27,8 @@ from kusanya.store.tables.sqlite_file import SqliteFile
 _LOOKS: Final = 50
 _LOOK_AGAIN_S: Final = 0.01
 """A checkpoint may be writing the file while it is read: only what stays wrong is wrong."""
+_WAL_LOOKS: Final = 5
+_WAL_LOOK_AGAIN_S: Final = 0.002
 _WHAT_TO_DO: Final = (
     "nothing more is read or acknowledged; stop every program that uses this store, "
     "put the right files back or restore a backup, and start again"
@@ -204,9 +206,23 @@ class FileIdentity:
             # By its name: closing a descriptor would let go of SQLite's locks on it.
             os.truncate(self._file.shm, self._sizes.shm)
             self._lose(self._file.shm, "cut short", keep=True)
-        if sizes.wal < self._sizes.wal and sizes.wal < self._file.wal_bytes_indexed():
+        if sizes.wal < self._sizes.wal and not self._holds_all_indexed():
             self._lose(self._file.wal, "cut short", keep=True)
         self._sizes = sizes
+
+    def _holds_all_indexed(self) -> bool:
+        """Return whether the -wal holds what its index knows of.
+
+        Another program may append to it between our looks at the two, so that only what stays
+        wrong is wrong; and not for long, for what it appends may cover what is missing.
+        """
+        for look in range(_WAL_LOOKS):
+            if look:
+                time.sleep(_WAL_LOOK_AGAIN_S)
+            size = self._look()[1].wal
+            if size >= self._file.wal_bytes_indexed():
+                return True
+        return False
 
     def _judge(self) -> None:
         """Look again, alone: accept what a checkpoint did, refuse everything else."""

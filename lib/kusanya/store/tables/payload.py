@@ -33,6 +33,8 @@ class _StoredFact(msgspec.Struct, array_like=True, frozen=True):
     observed_at: datetime | None = None
     # Written for disputed facts alone: all others are the bytes that they always were.
     disputed: str | None = None
+    # Written for rulings alone.
+    overrules: tuple[str, ...] = ()
 
 
 class _StoredFactHead(msgspec.Struct, array_like=True, frozen=True):
@@ -66,7 +68,11 @@ def pack(observation: Observation) -> tuple[bytes, bytes]:
         raw,
         None if raw else observation.collection,
     )
-    doubt = () if observation.disputed is None else (str(observation.disputed),)
+    doubt: tuple[object, ...] = ()
+    if observation.overrules:
+        doubt = (None, observation.overrules)
+    elif observation.disputed is not None:
+        doubt = (str(observation.disputed),)
     return (
         blake2b(_encode((*said, *doubt)), digest_size=_DIGEST_BYTES).digest(),
         _encode((*said, observation.observed_at, *doubt)),
@@ -96,6 +102,7 @@ def unpack(payload: bytes) -> Observation:
         event_type=kept.event_type,
         event_created_at=kept.event_created_at,
         disputed=None if kept.disputed is None else Dispute(kept.disputed),
+        overrules=kept.overrules,
     )
 
 

@@ -123,6 +123,12 @@ LEDGER: Final[dict[str, BreakRule]] = {
     "booked_in_later_period": BreakRule(
         EXPECTED, "agree, booked in a later period", "None.", "booked_day > {last_day}"
     ),
+    "within_tolerance": BreakRule(
+        EXPECTED,
+        "agree within the tolerance",
+        "None.",
+        "amount_ledger <> due OR fee_ledger <> fee_service",
+    ),
     "timing": BreakRule(
         EXPECTED, "agree, on different days", "None.", "booked_day <> business_day"
     ),

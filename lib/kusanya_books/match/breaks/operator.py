@@ -153,9 +153,9 @@ OPERATOR: Final[dict[str, BreakRule]] = {
     ),
     "operator_within_tolerance": BreakRule(
         EXPECTED,
-        "the amounts differ within the tolerance",
+        "amounts or fees differ within the tolerance",
         "None.",
-        "amount_operator <> amount_service",
+        "amount_operator <> amount_service OR fee_operator <> fee_service",
     ),
     "operator_timing": BreakRule(
         EXPECTED, "agree, on different days", "None.", "operator_day <> business_day"

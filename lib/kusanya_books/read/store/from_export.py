@@ -1,31 +1,24 @@
 """What a report needs of the folder that `kusanya store export` wrote."""
 
-from datetime import date
 from pathlib import Path
-from typing import Any
 
-from kusanya.wire import Mode
 from kusanya_books import columns
 from kusanya_books.columns import CONTROL, INTENTS, KEYS
+from kusanya_books.read import months
 from kusanya_books.read.store import elsewhere, exported
-from kusanya_books.request.days import Period
+from kusanya_books.request.close_request import Understood
 from kusanya_books.request.feed import Feed
 from kusanya_books.request.quality import Quality
 from kusanya_books.request.report_inputs import EXPORT, Inputs
-from kusanya_books.request.tolerance import Tolerance
 
 
-def inputs(
-    folder: Path,
-    mode: Mode,
-    span: Period,
-    *,
-    tolerance: Tolerance,
-    judged_on: date,
-    files_read: dict[str, Any],
-    engine: str,
-) -> Inputs:
+def inputs(folder: Path, asked: Understood) -> Inputs:
     """Return the inputs of an export's folder; see `load.inputs`."""
+    mode, files_read = asked.mode, asked.files_read
+    tolerance, engine = asked.request.tolerance, asked.request.engine
+    span = asked.span or months.exported_month(
+        folder, mode=mode, cutoff=asked.cutoff, before=asked.before
+    )
     wide = span.widened(max(tolerance.widen_days, tolerance.recovery_days))
     found = exported.collections(folder, mode=mode, period=wide, engine=engine)
     reached = exported.head(found)
@@ -57,7 +50,7 @@ def inputs(
         store_id=EXPORT,
         as_of=reached.seq,
         as_of_at=at,
-        judged_on=judged_on,
+        judged_on=asked.judged_on,
         feed=Feed(last_fact_at=reached.at, is_export=True),
         **{**files_read, "quality": (loaded, *files_read["quality"])},
     )

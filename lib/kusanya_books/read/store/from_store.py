@@ -1,7 +1,7 @@
 """What a report needs of a store, all of it from one moment."""
 
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -21,41 +21,34 @@ from kusanya_books.read.store import (
     rollup_control,
 )
 from kusanya_books.read.store.normalisation import normalise
+from kusanya_books.request.close_request import Understood
 from kusanya_books.request.days import Period
 from kusanya_books.request.feed import Feed
 from kusanya_books.request.quality import Quality
 from kusanya_books.request.report_inputs import Inputs
-from kusanya_books.request.tolerance import Tolerance
 
 
 def inputs(
     url: str,
-    mode: Mode,
-    wanted: Period | None,
+    asked: Understood,
     *,
-    cutoff: timedelta,
-    before: datetime | None,
-    tolerance: Tolerance,
-    as_of: int | None,
-    judged_on: date,
-    files_read: dict[str, Any],
     evidence: bool,
     is_on_disk: bool,
     report_step: Callable[[str], None],
 ) -> Inputs:
-    """Return the inputs of a store; see `load.inputs`.
-
-    `wanted` is the period, that of the newest month where None; see `months.newest_month`.
-    """
+    """Return the inputs of a store; see `load.inputs`."""
+    mode, files_read, tolerance = asked.mode, asked.files_read, asked.request.tolerance
     with Store.open(url, read_only=True) as opened:
-        span = wanted or months.newest_month(opened, mode=mode, cutoff=cutoff, before=before)
+        span = asked.span or months.newest_month(
+            opened, mode=mode, cutoff=asked.cutoff, before=asked.before
+        )
         with opened.bulk_read.snapshot() as found:
             moment = _Moment(
                 found=found,
                 mode=mode,
                 span=span,
                 wide=span.widened(max(tolerance.widen_days, tolerance.recovery_days)),
-                upto=_position(found, as_of),
+                upto=_position(found, asked.request.as_of),
                 key=opened.store_id,
                 report_step=report_step,
             )
@@ -68,12 +61,12 @@ def inputs(
             feed = moment.feed(opened)
             rollups = found.rollups(mode, since=span.begins, until=span.ends, as_of=moment.upto)
         report_step("comparing with the store's own totals")
-        outside = elsewhere.new(normalise(named, key=opened.store_id, cutoff=cutoff), collections)
+        named = normalise(named, key=opened.store_id, cutoff=span.cutoff)
         at = _instant(opened, moment.upto) or span.begins
         loaded = Quality(source="collections", rows=rows, kept=rows)
         return Inputs(
             collections=collections,
-            outside=outside,
+            outside=elsewhere.new(named, collections),
             other_mode=elsewhere.joined(other, columns.frame(KEYS, more)),
             intents=intents,
             control=rollup_control.control(collections, rollups, period=span),
@@ -84,7 +77,7 @@ def inputs(
             store_id=opened.store_id,
             as_of=moment.upto,
             as_of_at=at,
-            judged_on=judged_on,
+            judged_on=asked.judged_on,
             feed=feed,
             histories=opened.breaks.histories(mode, as_of=moment.upto),
             **{**files_read, "quality": (loaded, *files_read["quality"])},

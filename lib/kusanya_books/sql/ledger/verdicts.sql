@@ -28,7 +28,7 @@ SELECT
                 WHEN currency_ledger <> currency_service THEN NULL
                 WHEN booked AND paid THEN nullif(amount_ledger - due, 0)
             END,
-            CASE WHEN abs(fee_ledger - fee_service) > {fee_tolerance} THEN fee_ledger - fee_service END,
+            CASE WHEN booked AND paid THEN nullif(fee_ledger - fee_service, 0) END,
             CASE WHEN paid AND NOT coalesce(booked, FALSE) THEN amount_service END,
             amount_ledger,
             amount_service

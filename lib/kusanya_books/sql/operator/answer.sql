@@ -33,6 +33,7 @@ SELECT
             THEN abs(j.fee_operator - j.fee_service)
         WHEN r.paid AND m.currency = r.currency AND m.amount <> r.amount
             THEN abs(m.amount - r.amount)
+        WHEN j.break_code = 'operator_within_tolerance' THEN abs(j.fee_operator - j.fee_service)
         ELSE abs(coalesce(m.amount, r.amount))
     END AS at_stake,
     m.at,

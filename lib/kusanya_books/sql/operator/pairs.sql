@@ -149,12 +149,15 @@ FROM (
 ) AS ranked
 WHERE place = 1 AND place_id = 1;
 
+-- Of days of the period alone, and of no line that was carried: of other days only some lines and
+-- collections are here, and which is the one that is left cannot be told.
 CREATE TEMP TABLE by_day AS
 WITH left_moves AS (
     SELECT p.*
     FROM payments AS p
     ANTI JOIN told_first AS t ON t.move = p.move
     ANTI JOIN by_receipt AS k ON k.move = p.move
+    WHERE p.day BETWEEN {first_day} AND {last_day} AND NOT regexp_matches(p.input, {carried})
 ),
 
 left_received AS (

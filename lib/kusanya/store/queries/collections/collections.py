@@ -38,6 +38,7 @@ from kusanya.store.queries.collections.terms import (
     conditions,
     created_within,
 )
+from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.queries.planner_hints import bound_asked, unindexed, unsearched
 from kusanya.store.records import (
     OPEN_FIRST,
@@ -51,6 +52,7 @@ from kusanya.store.records import (
 from kusanya.store.tables.payload import HIDDEN, unpack
 from kusanya.store.tables.schema import collection, metadata_entry, observation
 from kusanya.store.tables.values import clean, to_us
+from kusanya.store.writer.batch import Transaction
 from kusanya.store.writer.projection import SHOWN
 from kusanya.wire import Mode
 
@@ -193,6 +195,13 @@ class Collections(NameSearch):
         found = self._rows(query.order_by(it.created_at, it.id).limit(limit + 1), {})
         return Page(rows=found[:limit], more=len(found) > limit)
 
+    def count_open(self, mode: Mode) -> int:
+        """Return how many collections have no final state."""
+        it = collection.c
+        query = select(func.count()).where(it.mode == mode.value, it.final_seen_at.is_(None))
+        with self._reading("read collections") as connection:
+            return int(connection.execute(query).scalar_one())
+
     def paid_again(
         self, mode: Mode, *, since: datetime, limit: int = 100
     ) -> tuple[CollectionRow, ...]:
@@ -236,6 +245,22 @@ class Collections(NameSearch):
         # Whoever sees masked views is shown what follows from the facts, and not the facts.
         row = None if facts else self.get(collection_id, mode)
         return None if row is None else state_of(row)
+
+    def rule(self, fact: Observation, *, why: str, actor: str = "") -> None:
+        """Keep a ruling on a payment, audited; both are durable on return. Raises StoreError."""
+
+        def act(writing: Transaction) -> None:
+            overruled = f"{len(fact.overrules)} facts overruled"
+            audited(
+                writing,
+                actor=actor,
+                act="rule payment",
+                subject=fact.collection.id,
+                detail=f"{fact.collection.status}, {overruled}: {why}",
+                outcome="done",
+            )
+
+        self._queue(act, observation=fact).result()
 
     def _facts(self, collection_id: str) -> tuple[Observation, ...]:
         query = (

@@ -38,6 +38,7 @@ _COUNT_BEGINNING: Final = select(func.count()).select_from(
     _BEGINNING.with_only_columns(literal_column("1")).subquery()
 )
 _BY_PHONE: Final = _NEWEST.where(_IT.phone.in_((bindparam("digits"), bindparam("with_plus"))))
+_BY_PHONE_SINCE: Final = _BY_PHONE.where(_IT.created_at >= bindparam("since"))
 
 
 class NameSearch(MetadataSearch):
@@ -87,9 +88,10 @@ class NameSearch(MetadataSearch):
     ) -> tuple[CollectionRow, ...]:
         """Return the collections of a phone, with or without a leading +, newest first."""
         digits, with_plus = phone_spellings(phone)
-        query = _BY_PHONE if since is None else _BY_PHONE.where(_IT.created_at >= to_us(since))
         asked = {"of_mode": mode.value, "digits": digits, "with_plus": with_plus, "bound": limit}
-        return self._rows(query, asked)
+        if since is None:
+            return self._rows(_BY_PHONE, asked)
+        return self._rows(_BY_PHONE_SINCE, {**asked, "since": to_us(since)})
 
     def by_phone_end(
         self,

@@ -249,6 +249,59 @@ class Intents(IntentAttempts):
             found = connection.execute(query, {**asked, **always})
             return tuple(to_intent(row) for row in found.mappings())
 
+    def sent_since(
+        self,
+        mode: Mode,
+        instant: datetime,
+        *,
+        states: Sequence[IntentState],
+        profile: str,
+        after: Key | None = None,
+        limit: int = 200,
+    ) -> Page[IntentRow]:
+        """Return a profile's intents in these states that were first sent after an instant.
+
+        Oldest first, from just after a key on.
+        """
+        it = intent.c
+        query = select(*INTENT_COLUMNS).where(
+            it.mode == mode.value,
+            it.profile == clean(profile),
+            or_(*(it.state == state.value for state in states)),
+            it.first_sent_at > to_us(instant),
+        )
+        if after is not None:
+            query = query.where(tuple_(it.prepared_at, it.id) > tuple_(after.value, after.id))
+        query = query.order_by(it.prepared_at, it.id).limit(limit + 1)
+        with self._reading("read intents") as connection:
+            found = tuple(to_intent(row) for row in connection.execute(query).mappings())
+        return Page(rows=found[:limit], more=len(found) > limit)
+
+    def count_unknown(
+        self,
+        mode: Mode,
+        *,
+        sent_after: datetime | None = None,
+        sent_until: datetime | None = None,
+    ) -> int:
+        """Return how many creations have no known outcome.
+
+        With instants only those that were first sent between them, the second included, and whose
+        window nobody closed.
+        """
+        it = intent.c
+        query = select(func.count()).where(
+            it.mode == mode.value, it.state == IntentState.UNKNOWN.value
+        )
+        if sent_after is not None:
+            query = query.where(it.first_sent_at > to_us(sent_after))
+        if sent_until is not None:
+            query = query.where(it.first_sent_at <= to_us(sent_until))
+        if sent_after is not None or sent_until is not None:
+            query = query.where(it.window_closed_at.is_(None))
+        with self._reading("read intents") as connection:
+            return int(connection.execute(query).scalar_one())
+
     def attempts(self, intent_id: str) -> tuple[AttemptRow, ...]:
         """Return the attempts of an intent, first to last."""
         query = (

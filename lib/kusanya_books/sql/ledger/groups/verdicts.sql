@@ -33,7 +33,9 @@ WITH days AS (
         min(b.booked_day) AS booked_from,
         max(b.booked_day) AS booked_to,
         min(s.business_day) AS paid_from,
-        max(s.business_day) AS paid_to
+        max(s.business_day) AS paid_to,
+        min(m.row_no) AS first_row,
+        (sum(b.amount) - sum(s.due))::BIGINT AS drift
     FROM members AS m
     LEFT JOIN every_books AS b ON b.row_no = m.row_no
     LEFT JOIN every_service AS s ON s.id = m.id
@@ -42,6 +44,8 @@ WITH days AS (
 
 SELECT
     d.group_key,
+    d.first_row,
+    d.drift,
     CASE
         WHEN d.form = 'booked_by_day_net' THEN d.form
         WHEN (least(d.booked_from, d.paid_from) < {first_day} OR greatest(d.booked_to, d.paid_to) > {last_day})
@@ -56,6 +60,7 @@ SELECT
         WHEN d.paid_to > {last_day} THEN 'paid_in_later_period'
         WHEN d.booked_from < {first_day} THEN 'booked_in_earlier_period'
         WHEN d.booked_to > {last_day} THEN 'booked_in_later_period'
+        WHEN d.drift <> 0 THEN 'within_tolerance'
         WHEN least(d.booked_from, d.paid_from) <> greatest(d.booked_to, d.paid_to) THEN 'timing'
         ELSE d.form
     END AS break_code,
@@ -76,7 +81,12 @@ WITH grouped_lines AS (
         greatest(0, date_diff('day', b.booked_day, {as_of})) AS age_days,
         b.booked_day BETWEEN {first_day} AND {last_day} AS in_ledger,
         FALSE AS in_service,
-        b.amount,
+        -- What a group differs by stands once, at its first line.
+        CASE
+            WHEN c.break_code <> 'within_tolerance' THEN b.amount
+            WHEN b.row_no = c.first_row THEN c.drift
+            ELSE 0
+        END AS amount,
         b.amount AS signed_amount
     FROM members AS m
     INNER JOIN group_codes AS c ON c.group_key = m.group_key AND c.is_inside
@@ -95,7 +105,7 @@ grouped_payments AS (
         greatest(0, date_diff('day', s.business_day, {as_of})) AS age_days,
         FALSE AS in_ledger,
         s.business_day BETWEEN {first_day} AND {last_day} AS in_service,
-        s.amount,
+        CASE WHEN c.break_code = 'within_tolerance' THEN 0 ELSE s.amount END AS amount,
         s.due AS signed_amount
     FROM members AS m
     INNER JOIN group_codes AS c ON c.group_key = m.group_key AND c.is_inside

@@ -8,8 +8,8 @@ from statistics import median
 import msgspec
 import pytest
 
-from kusanya.alarms.history import UsualFailures
-from kusanya.alarms.outage_guard import OutageGuard
+from kusanya.channels.history import UsualFailures
+from kusanya.channels.outage_guard import OutageGuard
 from kusanya.domain.status import Status
 from kusanya.store.records import CollectionRow
 from kusanya.wire import Mode
@@ -136,3 +136,25 @@ def test_without_a_history_more_than_most_must_fail() -> None:
         for _ in range(500):
             guard.take(next(rows), UsualFailures())
         assert (guard.trouble is not None) == is_trouble
+
+
+@pytest.mark.parametrize(
+    ("hours", "bound"),
+    [
+        # 0.15 of all and of this hour, drawn by 50: 0.15 + 2 * sqrt(0.15 * 0.85 / 450) + 0.03
+        ([(400, 60)] * 7 + [(0, 0)] * 17, 0.2137),
+        # This hour alone fails half: (200 + 50 * 0.2) / 450 = 0.4667, and 0.047 + 0.03 above it.
+        ([(400, 40)] * 3 + [(400, 200)] + [(400, 40)] * 3 + [(0, 0)] * 17, None),
+        ([(1000, 0)] * 24, 0.05),
+        ([(1000, 990)] * 24, 0.9),
+    ],
+)
+def test_the_bound_of_an_hour_lies_above_what_is_usual_then(
+    hours: list[tuple[int, int]], bound: float | None
+) -> None:
+    known = UsualFailures(hours=tuple(hours))
+    at = datetime(2026, 3, 4, 0, tzinfo=UTC)  # 03:00 in East Africa
+    if bound is None:
+        share = (200 + 50 * (6 * 40 + 200) / 2_800) / 450
+        bound = share + 2 * (share * (1 - share) / 450) ** 0.5 + 0.03
+    assert known.bound(at) == pytest.approx(bound, abs=0.0001)

@@ -7,15 +7,19 @@ no more often than the usual bound it raises, on average, at most one false alar
 found the same way, with the shares exchanged.
 """
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from math import exp, log
 from typing import Final
 
 import msgspec
 
-from kusanya.alarms.history import FailureRate, History, UsualFailures
-from kusanya.domain.status import UNPAID
+from kusanya.channels.history import (
+    FailureClass,
+    FailureRate,
+    History,
+    UsualFailures,
+    class_of,
+)
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, Key, SortOrder
 from kusanya.wire import Mode
@@ -60,9 +64,10 @@ class _Sum:
 
 
 class OutageGuard:
-    """What one channel's payments say, in the order in which their ends became known."""
+    """What one channel's payments say of one class of failures, in the order of their ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, whose: FailureClass = FailureClass.NETWORK) -> None:
+        self._whose = whose
         self.trouble: FailureRate | None = None
         self._sums = [_Sum() for _ in _STEPS]
         self._end = _Sum()
@@ -73,7 +78,7 @@ class OutageGuard:
         at = row.final_seen_at or row.created_at
         if row.completed_at is not None:
             at = min(at, row.completed_at)
-        failed = row.status in UNPAID
+        failed = class_of(row.status, row.failure_code) is self._whose
         if failed and not self._is_first(row.phone, at):
             return
         bound = usual.bound(at)
@@ -99,11 +104,14 @@ class OutageGuard:
             worse = bound + (1 - bound) * step
             one.add(_ratio(worse, bound, failed=failed), at, failed=failed)
         mixed = sum(exp(min(one.log, _HUGE)) for one in self._sums) / len(self._sums)
-        if mixed < PROMISE_DAYS * max(usual.finals_a_day, _FEWEST_A_DAY):
+        # The promise is one of a channel: its guards share it.
+        promised = PROMISE_DAYS * len(FailureClass)
+        if mixed < promised * max(usual.finals_a_day, _FEWEST_A_DAY):
             return
         best = max(self._sums, key=lambda one: one.log)
         self.trouble = FailureRate(
             channel=channel,
+            whose=self._whose,
             since=best.began or at,
             finals=best.finals,
             failed=best.failed,
@@ -143,14 +151,16 @@ class OutageReader:
     def __init__(self, store: Store, mode: Mode) -> None:
         self._store = store
         self._mode = mode
-        self._guards: dict[str, OutageGuard] = {}
+        self._guards: dict[tuple[str, FailureClass], OutageGuard] = {}
         self._last: Key | None = None
 
     def read(self, history: History, *, now: datetime) -> tuple[FailureRate, ...]:
-        """Return the channels that are in trouble. Raises StoreError."""
+        """Return the channels that are in trouble, and whose matter each is. Raises StoreError."""
         for row in self._new(now):
-            guard = self._guards.setdefault(row.channel, OutageGuard())
-            guard.take(row, _usual(history.usual_failures, row.channel))
+            for whose in FailureClass:
+                place = (row.channel, whose)
+                guard = self._guards.setdefault(place, OutageGuard(whose))
+                guard.take(row, history.usual_failures.get(place) or UsualFailures())
             self._last = row.key_in(SortOrder.FINAL)
         found = (guard.trouble for _, guard in sorted(self._guards.items()))
         return tuple(one for one in found if one is not None)
@@ -174,7 +184,3 @@ class OutageReader:
             if not page.more or len(ended) < len(page.rows):
                 return found
             after = ended[-1].key_in(SortOrder.FINAL)
-
-
-def _usual(known: Mapping[str, UsualFailures], channel: str) -> UsualFailures:
-    return known.get(channel) or UsualFailures()

@@ -8,12 +8,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Final
 
 import msgspec
 
 from kusanya.domain.business_day import EAT
-from kusanya.domain.status import FINAL, UNPAID
+from kusanya.domain.failure_codes import FAILURE_CODES
+from kusanya.domain.status import CODED, FINAL, UNPAID, CodeClass
 from kusanya.health.causes import times_to_final
 from kusanya.store import Store
 from kusanya.store.records import RollupRow
@@ -34,18 +36,43 @@ _MARGIN: Final = 0.03
 """Above the usual share lies a bound, so that a slow drift is no trouble."""
 
 
+class FailureClass(StrEnum):
+    """Whose matter it is that a payment brought no money."""
+
+    NETWORK = "network"
+    """The network's: also an expiry, and a code that nobody knows."""
+    CUSTOMER = "customer"
+    OURS = "ours"
+    """What we sent was refused: a number, an amount."""
+
+
+def class_of(status: str, failure_code: str | None) -> FailureClass | None:
+    """Return whose matter it is that a payment ended without money; None for any other."""
+    if status not in UNPAID:
+        return None
+    known = FAILURE_CODES.get(failure_code or "") if status in CODED else None
+    return FailureClass.NETWORK if known is None else _CLASS_OF.get(known.group, _NETWORKS)
+
+
+_NETWORKS: Final = FailureClass.NETWORK
+_CLASS_OF: Final = {
+    CodeClass.CUSTOMER: FailureClass.CUSTOMER,
+    CodeClass.DATA: FailureClass.OURS,
+}
+
+
 class History(msgspec.Struct, frozen=True, kw_only=True):
     """What the last week was like, up to the hour before `at`."""
 
     at: datetime
     usual_times: Mapping[str, timedelta]
     """By channel, the time from creation to completion that 95 % do not exceed."""
-    usual_failures: Mapping[str, "UsualFailures"]
-    """By channel; one with too few payments is left out."""
+    usual_failures: Mapping[tuple[str, FailureClass], "UsualFailures"]
+    """By channel and class; a channel with too few payments is left out."""
 
 
 class UsualFailures(msgspec.Struct, frozen=True, kw_only=True):
-    """How many payments of a channel ended in a week, and how many without money."""
+    """How many payments of a channel ended in a week, and how many for reasons of one class."""
 
     hours: tuple[tuple[int, int], ...] = ()
     """Finals and failed of each hour of the day in East Africa; none where it is not known."""
@@ -78,10 +105,12 @@ class FailureRate(msgspec.Struct, frozen=True, kw_only=True):
     """A channel in trouble: how many payments ended, and without money, since it began."""
 
     channel: str
+    whose: FailureClass
     since: datetime
     """When it began, as far as can be told."""
     finals: int
     failed: int
+    """For reasons of the class."""
     usual: float | None
     """The share in the week before; None where there were too few payments."""
 
@@ -122,17 +151,21 @@ def _recent(now: datetime) -> datetime:
     return now.replace(minute=0, second=0, microsecond=0) - _HOUR
 
 
-def _usual_failures(rows: Iterable[RollupRow]) -> dict[str, UsualFailures]:
-    finals, failed = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
+def _usual_failures(
+    rows: Iterable[RollupRow],
+) -> dict[tuple[str, FailureClass], UsualFailures]:
+    finals = Counter[tuple[str, int]]()
+    failed = Counter[tuple[str, FailureClass | None, int]]()
     for row in rows:
-        place = (row.channel, row.hour.astimezone(EAT).hour)
+        hour = row.hour.astimezone(EAT).hour
         if row.status in FINAL:
-            finals[place] += row.count
-        if row.status in UNPAID:
-            failed[place] += row.count
+            finals[row.channel, hour] += row.count
+        failed[row.channel, class_of(row.status, row.failure_code), hour] += row.count
     found = {}
     for channel in sorted({channel for channel, _ in finals}):
-        hours = tuple((finals[channel, hour], failed[channel, hour]) for hour in range(24))
-        if sum(count for count, _ in hours) >= _FINALS_NEEDED:
-            found[channel] = UsualFailures(hours=hours)
+        if sum(finals[channel, hour] for hour in range(24)) < _FINALS_NEEDED:
+            continue
+        for whose in FailureClass:
+            hours = ((finals[channel, hour], failed[channel, whose, hour]) for hour in range(24))
+            found[channel, whose] = UsualFailures(hours=tuple(hours))
     return found

@@ -1,0 +1,1 @@
+"""The one table that a shop needs."""
