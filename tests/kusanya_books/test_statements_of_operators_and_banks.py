@@ -235,10 +235,10 @@ def test_one_entry_that_cannot_be_read_leaves_the_others(
 
 
 def test_several_statements_are_read_at_once_and_none_twice(write: Write) -> None:
-    bank, plain = [str(write("b.sta", MT940))], timedelta(0)
+    bank = [str(write("b.sta", MT940))]
     first, second = write("m.csv", MPESA), write("w.csv", WALLET)
     both = CloseRequest(operator=[f"mpesa:{first}", f"airtel:{second}"], bank=bank)
-    found = mapped_files.read(both, cutoff=plain)
+    found = mapped_files.read(both)
     by_input = found["movements"].groupby("input").size()
     assert by_input.to_dict() == {"m.csv": 6, "w.csv": 3, "b.sta": 2}
     columns.check(found["movements"], MOVEMENTS)
@@ -250,7 +250,7 @@ def test_several_statements_are_read_at_once_and_none_twice(write: Write) -> Non
     copied = write("copy.csv", MPESA)
     twice = CloseRequest(operator=[f"mpesa:{first}", f"mpesa:{copied}"], bank=bank)
     with pytest.raises(InputRefused, match="given twice"):
-        mapped_files.read(twice, cutoff=plain)
+        mapped_files.read(twice)
 
 
 def test_a_file_is_named_with_its_mapping_or_without(write: Write) -> None:

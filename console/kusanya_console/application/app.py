@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import msgspec
 from textual import events
@@ -37,9 +37,6 @@ from kusanya_console.ui.alarm_bell import AlarmBell
 from kusanya_console.ui.crash import crash_report
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.terminal import lasting
-
-if TYPE_CHECKING:  # built by the caller
-    pass
 
 TICK_S = 0.25
 _TYPED_ON_S = 0.7

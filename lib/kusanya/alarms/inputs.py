@@ -129,9 +129,7 @@ class AlarmReader:
             stalled=count_stalled(stalled_intents(store, mode, now=now), now=now),
             unknown=unknown_intents(store, mode),
             closing=store.intents.count_unknown(
-                mode,
-                sent_after=now - REPLAY_WINDOW,
-                sent_until=now - REPLAY_WINDOW + CLOSING_WITHIN,
+                mode, sent_within=(now - REPLAY_WINDOW, now - REPLAY_WINDOW + CLOSING_WITHIN)
             ),
             missing_events=store.deliveries.count_missing(
                 mode, since=now - _MISSING_WITHIN, until=now - MISSING_AFTER

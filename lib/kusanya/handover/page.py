@@ -52,6 +52,7 @@ class Handover(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[IntentRow, ...]
     """Creations whose outcome is unknown, the newest first."""
     unknown_in_all: int
+    """How many there are; `unknown` lists the newest."""
     open_prompts: int
     """Collections without a final state."""
 

@@ -38,6 +38,8 @@ _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
 _AGAIN_S: Final = 60.0
 """After so long it is worth asking whether a channel is still down."""
+_READ: Final = 50
+"""So many payments of a phone are read, and more where a limit is higher."""
 _WRONG_PIN: Final = "invalid_pin"
 _PASSING: Final = (NoAnswer, NotSent, Conflict, RateLimited, ServiceUnavailable)
 """What the next call may find gone; the creation is kept and open."""
@@ -154,7 +156,7 @@ def _held_back(
     """Return the limit that another prompt would break, or None."""
     if len(attempts_of(facts)) >= limits.attempts:
         return NotAsked(limit="attempts", wait_s=None)
-    enough = max(50, limits.phone_hour, limits.phone_day)
+    enough = max(_READ, limits.phone_hour, limits.phone_day)
     asked = store.collections.by_phone(facts.mode, phone, since=now - _DAY, limit=enough)
     rows = [row for row in asked if row.created_at > now - _DAY]
     hour = [row for row in rows if row.created_at > now - _HOUR]

@@ -61,7 +61,6 @@ class _Stateless:
 
 
 _Served: TypeAlias = Receiver | WaitingReceiver | _Stateless
-_NO_LIMITS_GIVEN: Final = Limits()
 _NO_CONNECTION_LIMITS_GIVEN: Final = ConnectionLimits()
 
 
@@ -130,13 +129,12 @@ def serve(
         raise application.failure
 
 
-def limits_of(connections: ConnectionLimits, limits: Limits = _NO_LIMITS_GIVEN) -> Limits:
+def limits_of(connections: ConnectionLimits) -> Limits:
     """Return the limits of a receiver with so many connections.
 
     Half of them may be sending slowly: that is no reason to refuse the others.
     """
-    in_flight = max(limits.in_flight, 2 * connections.connections)
-    return msgspec.structs.replace(limits, in_flight=in_flight)
+    return Limits(in_flight=max(Limits().in_flight, 2 * connections.connections))
 
 
 def _reread(application: _Served, current_endpoints: Callable[[], Endpoints]) -> None:

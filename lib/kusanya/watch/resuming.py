@@ -46,32 +46,33 @@ def resume_due(store: Store, core: Core, profile: str, *, budget: int) -> Effect
         profile=profile,
         limit=_PAGE,
     )
-    page = yield from call(look)
-    rows, ended, asked = list(page.rows), 0, 0
-    while rows and asked < budget:
-        row = rows.pop(0)
-        if not rows and page.more:
-            page = yield from call(partial(look, after=row.key))
-            rows += page.rows
-        attempts = yield from call(partial(store.intents.attempts, row.id))
-        if not _is_due(row, attempts, now=core.clock.now()):
-            continue
-        asked += 1
-        try:
-            yield from proceed(store, core, row, profile=profile)
-        except _NOT_NOW:
+    page, ended, asked = (yield from call(look)), 0, 0
+    while True:
+        last = yield from call(partial(store.intents.last_attempts, [row.id for row in page.rows]))
+        due = [row for row in page.rows if _is_due(row, last.get(row.id), now=core.clock.now())]
+        for row in due[: budget - asked]:
+            # Sending takes its time: another process may have sent the next one meanwhile.
+            newest = yield from call(partial(store.intents.last_attempts, [row.id]))
+            if not _is_due(row, newest.get(row.id), now=core.clock.now()):
+                continue
+            asked += 1
+            try:
+                yield from proceed(store, core, row, profile=profile)
+            except _NOT_NOW:
+                return ended
+            except IntentError:
+                continue  # somebody else sends it, or it came to its end: the store says so
+            ended += 1
+        if not page.more or asked >= budget:
             return ended
-        except IntentError:
-            continue  # somebody else sends it, or it came to its end: the store says so
-        ended += 1
-    return ended
+        page = yield from call(partial(look, after=page.rows[-1].key))
 
 
-def _is_due(row: IntentRow, attempts: tuple[AttemptRow, ...], *, now: datetime) -> bool:
+def _is_due(row: IntentRow, last: AttemptRow | None, *, now: datetime) -> bool:
     """Return whether nobody sends a creation and its last sending is long enough ago."""
-    if not attempts or replay_left(row, now=now) <= timedelta():
+    if last is None or replay_left(row, now=now) <= timedelta():
         return False
     if row.claimed_until is not None and row.claimed_until > now:
         return False
-    doubled = 1 << min(len(attempts) - 1, 10)
-    return now - attempts[-1].sent_at >= min(_FIRST_PAUSE * doubled, _LONGEST_PAUSE)
+    doubled = 1 << min(last.number - 1, 10)
+    return now - last.sent_at >= min(_FIRST_PAUSE * doubled, _LONGEST_PAUSE)

@@ -25,7 +25,7 @@ from kusanya_books.read.sample import faults as sample_faults
 from kusanya_books.read.sample import month as sample
 from kusanya_books.read.store import exported, from_export, from_store
 from kusanya_books.request import expectation
-from kusanya_books.request.close_request import LATEST, NEWEST, CloseRequest, Understood
+from kusanya_books.request.close_request import LATEST, NEWEST, CloseRequest, ResolvedRequest
 from kusanya_books.request.days import business_day
 from kusanya_books.request.earlier_period import EarlierPeriod
 from kusanya_books.request.quality import Quality
@@ -67,18 +67,17 @@ def inputs(
             "Spark reads an export: run kusanya store export, and name its folder as the store"
         )
     report_step = progress or (lambda _: None)
-    asked = Understood(
+    asked = ResolvedRequest(
         request=request,
         mode=_mode(request.mode or os.environ.get(MODE_VARIABLE, ""), has_store=bool(url)),
         span=request.span(now),
-        cutoff=request.shift,
         before=before,
         judged_on=request.judged_on or business_day(now, cutoff=request.shift),
         files_read={"carried": carried, "expect": expectation.read(request.expect)},
     )
     if any((request.ledger, request.statement, request.operator, request.bank)):
         report_step("reading the books")
-    asked.files_read.update(mapped_files.read(request, cutoff=asked.cutoff))
+    asked.files_read.update(mapped_files.read(request))
     if on_disk and not request.engine and "ledger" in asked.files_read:
         asked.files_read["ledger"] = save_frame(LEDGER, asked.files_read["ledger"])
     if not url:
@@ -125,8 +124,8 @@ def _mode(text: str, *, has_store: bool) -> Mode:
         raise ConfigurationError(f"the mode is live or test, not {text!r}") from None
 
 
-def _sample(asked: Understood) -> Inputs:
-    made = sample_faults.month(mode=asked.mode, cutoff=asked.cutoff)
+def _sample(asked: ResolvedRequest) -> Inputs:
+    made = sample_faults.month(mode=asked.mode, cutoff=asked.request.shift)
     span = asked.span or made.period
     loads = {
         "collections": made.collections,

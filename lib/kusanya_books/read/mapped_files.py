@@ -1,6 +1,5 @@
 """The files that a person names, each with or without the mapping that says how it is written."""
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +40,9 @@ def mapping_of(name: str) -> Mapping:
     return shipped(name) if name in SHIPPED else read_mapping(Path(name))
 
 
-def read(request: CloseRequest, *, cutoff: timedelta) -> dict[str, Any]:
+def read(request: CloseRequest) -> dict[str, Any]:
     """Return the parts of `Inputs` that come from files. Raises InputRefused."""
+    cutoff = request.shift
     plain = read_mapping(Path(request.mapping) if request.mapping else None)
     found: dict[str, Any] = {"quality": ()}
     books, path = _chosen(request.ledger, plain)

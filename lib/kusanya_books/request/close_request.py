@@ -94,14 +94,13 @@ class CloseRequest(msgspec.Struct, frozen=True, kw_only=True):
             raise ConfigurationError(str(error)) from None
 
 
-class Understood(msgspec.Struct, frozen=True, kw_only=True):
-    """A request once it is understood: what is read of the store, and what the files said."""
+class ResolvedRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request with nothing left to look up: mode and days are said, and the files were read."""
 
     request: CloseRequest
     mode: Mode
     span: Period | None
     """None for a month that the store knows."""
-    cutoff: timedelta
     before: datetime | None
     """The newest month is over before this instant; None where it may still run."""
     judged_on: date

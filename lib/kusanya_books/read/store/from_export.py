@@ -6,18 +6,18 @@ from kusanya_books import columns
 from kusanya_books.columns import CONTROL, INTENTS, KEYS
 from kusanya_books.read import months
 from kusanya_books.read.store import elsewhere, exported
-from kusanya_books.request.close_request import Understood
+from kusanya_books.request.close_request import ResolvedRequest
 from kusanya_books.request.feed import Feed
 from kusanya_books.request.quality import Quality
 from kusanya_books.request.report_inputs import EXPORT, Inputs
 
 
-def inputs(folder: Path, asked: Understood) -> Inputs:
+def inputs(folder: Path, asked: ResolvedRequest) -> Inputs:
     """Return the inputs of an export's folder; see `load.inputs`."""
     mode, files_read = asked.mode, asked.files_read
     tolerance, engine = asked.request.tolerance, asked.request.engine
     span = asked.span or months.exported_month(
-        folder, mode=mode, cutoff=asked.cutoff, before=asked.before
+        folder, mode=mode, cutoff=asked.request.shift, before=asked.before
     )
     wide = span.widened(max(tolerance.widen_days, tolerance.recovery_days))
     found = exported.collections(folder, mode=mode, period=wide, engine=engine)

@@ -21,7 +21,7 @@ from kusanya_books.read.store import (
     rollup_control,
 )
 from kusanya_books.read.store.normalisation import normalise
-from kusanya_books.request.close_request import Understood
+from kusanya_books.request.close_request import ResolvedRequest
 from kusanya_books.request.days import Period
 from kusanya_books.request.feed import Feed
 from kusanya_books.request.quality import Quality
@@ -30,7 +30,7 @@ from kusanya_books.request.report_inputs import Inputs
 
 def inputs(
     url: str,
-    asked: Understood,
+    asked: ResolvedRequest,
     *,
     evidence: bool,
     is_on_disk: bool,
@@ -40,7 +40,7 @@ def inputs(
     mode, files_read, tolerance = asked.mode, asked.files_read, asked.request.tolerance
     with Store.open(url, read_only=True) as opened:
         span = asked.span or months.newest_month(
-            opened, mode=mode, cutoff=asked.cutoff, before=asked.before
+            opened, mode=mode, cutoff=asked.request.shift, before=asked.before
         )
         with opened.bulk_read.snapshot() as found:
             moment = _Moment(

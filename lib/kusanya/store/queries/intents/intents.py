@@ -9,7 +9,18 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, bindparam, func, or_, select, tuple_, update
+from sqlalchemy import (
+    Connection,
+    RowMapping,
+    Select,
+    and_,
+    bindparam,
+    func,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
@@ -200,9 +211,7 @@ class Intents(IntentAttempts):
     ) -> Page[IntentRow]:
         """Return a page of intents, newest first, of one mode or of both, of one profile or all."""
         it = intent.c
-        query = (
-            select(*INTENT_COLUMNS).order_by(it.prepared_at.desc(), it.id.desc()).limit(limit + 1)
-        )
+        query = select(*INTENT_COLUMNS).order_by(it.prepared_at.desc(), it.id.desc())
         if mode is not None:
             query = query.where(it.mode == mode.value)
         if profile is not None:
@@ -213,9 +222,7 @@ class Intents(IntentAttempts):
             query = query.where(
                 tuple_(it.prepared_at, it.id) < tuple_(older_than.value, older_than.id)
             )
-        with self._reading("read intents") as connection:
-            found = tuple(to_intent(row) for row in connection.execute(query).mappings())
-        return Page(rows=found[:limit], more=len(found) > limit)
+        return self._page(query, limit)
 
     def still_open(
         self,
@@ -272,33 +279,31 @@ class Intents(IntentAttempts):
         )
         if after is not None:
             query = query.where(tuple_(it.prepared_at, it.id) > tuple_(after.value, after.id))
-        query = query.order_by(it.prepared_at, it.id).limit(limit + 1)
+        return self._page(query.order_by(it.prepared_at, it.id), limit)
+
+    def _page(self, query: Select[Any], limit: int) -> Page[IntentRow]:
         with self._reading("read intents") as connection:
-            found = tuple(to_intent(row) for row in connection.execute(query).mappings())
+            rows = connection.execute(query.limit(limit + 1)).mappings()
+            found = tuple(to_intent(row) for row in rows)
         return Page(rows=found[:limit], more=len(found) > limit)
 
     def count_unknown(
-        self,
-        mode: Mode,
-        *,
-        sent_after: datetime | None = None,
-        sent_until: datetime | None = None,
+        self, mode: Mode, *, sent_within: tuple[datetime, datetime] | None = None
     ) -> int:
         """Return how many creations have no known outcome.
 
-        With instants only those that were first sent between them, the second included, and whose
-        window nobody closed.
+        With two instants only those that were first sent between them, the second included, and
+        whose window nobody closed.
         """
         it = intent.c
         query = select(func.count()).where(
             it.mode == mode.value, it.state == IntentState.UNKNOWN.value
         )
-        if sent_after is not None:
-            query = query.where(it.first_sent_at > to_us(sent_after))
-        if sent_until is not None:
-            query = query.where(it.first_sent_at <= to_us(sent_until))
-        if sent_after is not None or sent_until is not None:
-            query = query.where(it.window_closed_at.is_(None))
+        if sent_within is not None:
+            after, until = map(to_us, sent_within)
+            query = query.where(
+                it.first_sent_at > after, it.first_sent_at <= until, it.window_closed_at.is_(None)
+            )
         with self._reading("read intents") as connection:
             return int(connection.execute(query).scalar_one())
 
@@ -310,16 +315,16 @@ class Intents(IntentAttempts):
             .order_by(intent_attempt.c.number)
         )
         with self._reading("read intents") as connection:
-            return tuple(
-                AttemptRow(
-                    **{
-                        **row,
-                        "sent_at": from_us(row["sent_at"]),
-                        "ended_at": maybe_at(row["ended_at"]),
-                    }
-                )
-                for row in connection.execute(query).mappings()
-            )
+            return tuple(map(_to_attempt, connection.execute(query).mappings()))
+
+    def last_attempts(self, intent_ids: Sequence[str]) -> dict[str, AttemptRow]:
+        """Return the last attempt of each of these intents that has one, by the intent's id."""
+        it = intent_attempt.c
+        last = and_(it.intent_id == intent.c.id, it.number == intent.c.attempts)
+        query = select(*_ATTEMPT).select_from(intent.join(intent_attempt, last))
+        with self._reading("read intents") as connection:
+            found = connection.execute(query.where(intent.c.id.in_(intent_ids))).mappings()
+            return {row.intent_id: row for row in map(_to_attempt, found)}
 
     def order(self, mode: Mode, reference: str) -> OrderFacts:
         """Return all that is known under a reference, as of one moment. Raises StoreError."""
@@ -330,6 +335,11 @@ class Intents(IntentAttempts):
         """Return the intents with exactly this reference, or one of several, newest first."""
         with self._reading("read intents") as connection:
             return same_reference(connection, mode, *references)
+
+
+def _to_attempt(row: RowMapping) -> AttemptRow:
+    times = {"sent_at": from_us(row["sent_at"]), "ended_at": maybe_at(row["ended_at"])}
+    return AttemptRow(**{**row, **times})
 
 
 def _check_decided(connection: Connection, row: IntentRow, collection_id: str | None) -> None:
