@@ -1,9 +1,11 @@
 """Signed money, bookings of several payments, other spellings: each named, each bridge closes."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pandas as pd
 import pytest
 from tests.kit.books import books_of
@@ -283,20 +285,58 @@ FORMS: dict[str, list[tuple[str | None, int]]] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("edge", EDGES)
-def test_what_crosses_the_periods_edge_within_the_grace_is_told_from_what_comes_later(
-    collections_of: Make, edge: str, form: str
-) -> None:
-    paid_on, booked_on, *wanted = EDGES[edge]
-    if form == "by day" and edge not in {"booked a day later", "booked two days later"}:
-        pytest.skip("a line without a reference is of payments within the grace before it")
-    at: dict[str, Any] = {"created_at": paid_on, "completed_at": paid_on}
-    collections = collections_of(paid("E-1", 30, **at), paid("E-2", 40, **at))
-    lines = [{"reference": name, "amount": sum_, "at": booked_on} for name, sum_ in FORMS[form]]
+CROSSINGS = [
+    (edge, form)
+    for edge in EDGES
+    for form in FORMS
+    # A line without a reference is of payments within the grace before it.
+    if form != "by day" or edge in {"booked a day later", "booked two days later"}
+]
+
+
+@pytest.fixture(scope="module")
+def crossed(module_collections: Make) -> Callable[[str, str], list[LedgerMatch]]:
+    """Return what March and April say of a crossing; all stand in both, each in its currency."""
+    service: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
+    for number, (edge, form) in enumerate(CROSSINGS):
+        paid_on, booked_on, *_ = EDGES[edge]
+        own = {"currency": f"T{chr(65 + number)}S"}
+        at = {"created_at": paid_on, "completed_at": paid_on, **own}
+        for name, amount in (("E-1", 30), ("E-2", 40)):
+            service.append(paid(f"{name}{number}", amount, **at))
+        lines += [
+            {
+                "reference": name and re.sub(r"(E-\d)", rf"\g<1>{number}", name),
+                "amount": amount, "at": booked_on, **own,
+            }
+            for name, amount in FORMS[form]
+        ]  # fmt: skip
     terms = Tolerance(grace_days=2)
-    for month, code in zip(("2026-03", "2026-04"), wanted, strict=True):
-        found = ledger.match(collections, books_of(*lines), period=period(month), tolerance=terms)
+    given = module_collections(*service), books_of(*lines)
+    months = [
+        ledger.match(*given, period=period(month), tolerance=terms)
+        for month in ("2026-03", "2026-04")
+    ]
+
+    def of(edge: str, form: str) -> list[LedgerMatch]:
+        currency = f"T{chr(65 + CROSSINGS.index((edge, form)))}S"
+        sides = ["currency_ledger", "currency_service"]
+        return [
+            msgspec.structs.replace(
+                found, rows=found.rows[(found.rows[sides] == currency).any(axis=1)]
+            )
+            for found in months
+        ]
+
+    return of
+
+
+@pytest.mark.parametrize(("edge", "form"), CROSSINGS)
+def test_what_crosses_the_periods_edge_within_the_grace_is_told_from_what_comes_later(
+    crossed: Callable[[str, str], list[LedgerMatch]], edge: str, form: str
+) -> None:
+    for found, code in zip(crossed(edge, form), EDGES[edge][2:], strict=True):
         assert set(codes(found).values()) == {code}
         assert found.breaks == 0
 

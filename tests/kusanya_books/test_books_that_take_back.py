@@ -1,5 +1,6 @@
 """Money that the books take back stands with what it cancels; else it is a break with its sum."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -267,15 +268,46 @@ CASES: dict[str, Case] = {
 }  # fmt: skip
 
 
+def apart(row: Row, case: int) -> Row:
+    """Return a row of a case under names and in currencies that no other case has."""
+    own = {"currency": row.get("currency", "TZS")[0] + chr(65 + case // 26) + chr(65 + case % 26)}
+    if row["reference"]:
+        own["reference"] = re.sub(r"(\w+)", rf"\g<1>{case}", row["reference"])
+    if row.get("collection_id"):
+        own["collection_id"] = f"{row['collection_id']}_{case}"
+    return {**row, **own}
+
+
+@pytest.fixture(scope="module", params=[1, -1], ids=["as they stand", "backwards"])
+def told(
+    request: pytest.FixtureRequest, module_collections: Make
+) -> dict[str, dict[int | str, str]]:
+    """Return what one month of all cases says of each: a hundred small months cost a minute."""
+    service: list[Row] = []
+    lines: list[Row] = []
+    mine: dict[int | str, tuple[str, int | str]] = {}
+    for number, (case, (known, booked, _)) in enumerate(CASES.items()):
+        for place, row in enumerate(known, start=1):
+            name = row.get("id", f"col_{place}")
+            mine[f"{name}_{number}"] = case, name
+            service.append({**apart(row, number), "id": f"{name}_{number}"})
+        for place, row in enumerate(booked, start=1):
+            mine[len(lines) + 1] = case, place
+            lines.append({**apart(row, number), "row_no": len(lines) + 1})
+    written = books_of(*lines[:: request.param])
+    found = ledger.match(module_collections(*service), written, period=MARCH)
+    by_case: dict[str, dict[int | str, str]] = {case: {} for case in CASES}
+    for key, code in codes(found).items():
+        case, name = mine[key]
+        by_case[case][name] = code
+    return by_case
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_taken_back_is_expected_only_with_what_it_takes_back(
-    collections_of: Make, case: str
+    told: dict[str, dict[int | str, str]], case: str
 ) -> None:
-    service, lines, wanted = CASES[case]
-    for shuffle in (lines, lines[::-1]):
-        numbered = [{**one, "row_no": lines.index(one) + 1} for one in shuffle]
-        found = ledger.match(collections_of(*service), books_of(*numbered), period=MARCH)
-        assert codes(found) == wanted
+    assert told[case] == CASES[case][2]
 
 
 def test_a_break_tells_its_sum_and_a_wrong_sign_stands_with_its_payment(
@@ -310,7 +342,7 @@ books = st.lists(
 )
 
 
-@pytest.mark.scale(40, 400, 3_000)
+@pytest.mark.scale(12, 400, 3_000)
 def test_no_money_of_the_books_that_nothing_explains_leaves_them_without_a_break(
     collections_of: Make, rounds: int
 ) -> None:
