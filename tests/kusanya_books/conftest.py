@@ -13,7 +13,7 @@ import pytest
 from kusanya.clock import ManualClock
 from kusanya_books.engine.engines import shared_databases
 from kusanya_books.judge.report_pages import ReportPage
-from kusanya_books.pack import html_page
+from kusanya_books.pack import html_page, write
 from kusanya_books.read import load
 from kusanya_books.read.store.normalisation import normalise
 from kusanya_console.cli.finance import reconcile
@@ -77,6 +77,15 @@ def _drawn_once(known: dict[bytes, bytes | None], draw: Draw, page: ReportPage) 
     if key not in known:
         known[key] = draw(page)
     return known[key]
+
+
+@pytest.fixture(scope="module")
+def papers_are_blank() -> Iterator[None]:
+    """Leave page and workbook blank: a third of a close, for tests that look at what it says."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(write, "to_html", lambda *_, **__: "")
+        patched.setattr(write, "to_xlsx", lambda *_, **__: None)
+        yield
 
 
 @pytest.fixture

@@ -22,13 +22,15 @@ from kusanya_books.pack import decisions
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_console.cli.command_line import main
 
-pytestmark = pytest.mark.usefixtures("no_settings")
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
 Kusanya = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
-def closed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, CloseResult]:
+def closed(
+    papers_are_blank: None, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, CloseResult]:
     """Return the folder of a store whose month was closed with `BOOKS`, and how that ended."""
     home = tmp_path_factory.mktemp("closed")
     with Store.open(home / "store.db") as opened:

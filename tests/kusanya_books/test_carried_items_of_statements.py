@@ -22,7 +22,7 @@ from kusanya_books.request.days import period
 from kusanya_books.request.earlier_period import EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 
-pytestmark = pytest.mark.usefixtures("no_settings")
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 MARCH, APRIL = period("2026-03"), period("2026-04")
 NAMED = ("reference", "receipt", "collection_id", "details")
 UNNAMED = ("channel", "fee", "balance")

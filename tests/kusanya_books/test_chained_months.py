@@ -4,7 +4,7 @@ A checker that knows the files alone says what each close must and may say.
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from unittest.mock import ANY
@@ -21,11 +21,10 @@ from kusanya_books import columns
 from kusanya_books.columns import DUE
 from kusanya_books.judge import findings, roll_forward
 from kusanya_books.judge.report import ReportVerdict
-from kusanya_books.pack import write
 
 Draw = tuple[str, int, bool]
 """A fault, the month it is planted in, and whether the next one puts it right."""
-pytestmark = pytest.mark.usefixtures("no_settings")
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 WAYS = {"by day": {"by_item": False}, "by item": {"by_item": True, "fee_lines": False}}
 """How the statements are written: a line for each day and each fee, or for each payment."""
 CASES = [(way, fault) for way in WAYS for fault in FAULTS]
@@ -39,15 +38,6 @@ class Run(msgspec.Struct, frozen=True):
 
 
 Runs = Callable[[str], Run]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def papers_are_blank() -> Iterator[None]:
-    """Leave page and workbook blank: a third of a close, and a chain looks at what is carried."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(write, "to_html", lambda *_, **__: "")
-        patched.setattr(write, "to_xlsx", lambda *_, **__: None)
-        yield
 
 
 @pytest.fixture(scope="module")

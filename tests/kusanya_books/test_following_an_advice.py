@@ -21,7 +21,7 @@ from kusanya_books.pack import close, decisions
 from kusanya_books.read import earlier_pack, load
 from kusanya_books.request.close_request import CloseRequest
 
-pytestmark = pytest.mark.usefixtures("no_settings")
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 OPEN = {
     code for code, rule in breaks.LEDGER.items() if rule.standing == "break" or rule.waits
 }  # fmt: skip

@@ -20,7 +20,7 @@ from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import Period, period
 from kusanya_console.cli.command_line import main
 
-pytestmark = pytest.mark.usefixtures("no_settings")
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 Kusanya = Callable[..., tuple[int, str, str]]
 MARCH = period("2026-03")
 

@@ -28,7 +28,7 @@ from kusanya_books.read import load, tariff_file
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_console.cli.command_line import main
 
-pytestmark = pytest.mark.usefixtures("no_settings")
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 Kusanya = Callable[..., tuple[int, str, str]]
 ACCOUNTS = """
 currency = "TZS"
@@ -346,7 +346,7 @@ def test_the_command_writes_what_the_pack_of_the_same_run_holds(
 ) -> None:
     accounts(tmp_path)
     result = close.finish(
-        close.prepare(CloseRequest(period="2026-03-01..2026-03-03", accounts="accounts.toml")),
+        close.prepare(CloseRequest(period="2026-03-02", accounts="accounts.toml")),
         out="packs",
     )
     assert result.folder is not None
@@ -365,7 +365,7 @@ def test_the_command_writes_what_the_pack_of_the_same_run_holds(
     assert '"journals/odoo.csv"' in manifest
     gap = ACCOUNTS.replace('bank = "=Bank"', "")
     accounts(tmp_path, gap)
-    closing = close.prepare(CloseRequest(period="2026-03-01..2026-03-03", accounts="accounts.toml"))
+    closing = close.prepare(CloseRequest(period="2026-03-02", accounts="accounts.toml"))
     written = close.finish(closing, out="gap")
     assert written.folder is not None
     assert (written.folder / "report.html").exists()

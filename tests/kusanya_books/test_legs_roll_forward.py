@@ -24,7 +24,7 @@ from kusanya_books.request.days import period
 from kusanya_books.request.earlier_period import EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 
-pytestmark = pytest.mark.usefixtures("no_settings")
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 Item = dict[str, Any]
 ACCEPTED = {"contradiction", "fee_above_tariff", "fee_below_tariff", "suspected_double"}
 """What nobody can put right afterwards: a person accepts it by name."""

@@ -29,7 +29,7 @@ BOOKED = (
     "R10,1000,TZS,2026-11-12",
 )
 """November's books: each line asks another question."""
-pytestmark = pytest.mark.usefixtures("no_settings")
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 
 
 def observation(name: str, at: str, created: str = "", **fields: Any) -> Observation:

@@ -19,6 +19,7 @@ from kusanya_books.request.tolerance import Tolerance
 from kusanya_console.cli.command_line import main
 from kusanya_console.cli.finance import reconcile
 
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
 Ended = tuple[int, str, str]
 Kusanya = Callable[..., Ended]
@@ -30,7 +31,6 @@ def kusanya(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    no_settings: None,
     empty_store: Path,
 ) -> Kusanya:
     """Return the command at noon of 6 March on a store of three payments of the day before."""

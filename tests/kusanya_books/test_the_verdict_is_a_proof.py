@@ -22,7 +22,7 @@ from kusanya_console.cli.finance import reconcile
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 Ended = tuple[int, dict[str, Any]]
 Close = Callable[..., Ended]
-pytestmark = pytest.mark.usefixtures("no_settings", "store")
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank", "store")
 
 
 class Moment(ManualClock):

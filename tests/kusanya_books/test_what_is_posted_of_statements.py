@@ -22,7 +22,7 @@ from kusanya_books.read import load
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.report_inputs import Inputs
 
-pytestmark = pytest.mark.usefixtures("no_settings")
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 Make = Callable[..., pd.DataFrame]
 SETTLED, WALLET = "MPESA_TZ", "TIGO_TZ"
 ACCOUNTS = f"""
