@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kit.intents import begin_intent
 
 from kusanya import Client, Store
 from kusanya.domain.status import Status
@@ -171,7 +172,7 @@ def test_the_example_of_shipping_ships_what_is_paid_in_the_shops_mode(
 
 def begin(store: Store, reference: str, mode: Mode) -> None:
     """Make the creation of an order durable, as a shop does before it sends it."""
-    store.intents.begin(
+    begin_intent(store,
         idempotency_key=reference, body=b"{}", mode=mode, profile="shop", reference=reference,
         amount=5000, phone="255754000001", at=NOON, by="shop", until=NOON,
     ).result()  # fmt: skip

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
-from tests.kit.intents import prepare_intent
+from tests.kit.intents import end_attempt, prepare_intent
 
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
@@ -197,9 +197,7 @@ class Seed:
         if state is not None:
             attempt = {"outcome": "lost", "status": None, "request_id": None, "took_us": 10_004_000}
             at = sent_at + timedelta(seconds=10)
-            self.store.intents.finish_attempt(
-                row.id, 1, at=at, state=state, **(attempt | ended)
-            ).result()
+            end_attempt(self.store, row.id, 1, at=at, state=state, **(attempt | ended)).result()
 
     def then_out_of_reach(self, n: int, *, lost: int, unreached: int) -> None:
         """Record the further attempts of a creation: lost ones, then such as never left."""
@@ -208,7 +206,7 @@ class Seed:
         for number, outcome in enumerate(ends, start=2):
             at = NOW - timedelta(minutes=8 - number)
             self.store.intents.begin_attempt(f"int_{n:08}", at=at)
-            self.store.intents.finish_attempt(
+            end_attempt(self.store,
                 f"int_{n:08}", number, at=at, state=IntentState.UNKNOWN, outcome=outcome,
                 status=None, request_id=None, took_us=4_000,
                 sentence=never if outcome == "not_sent" else "no answer in time",

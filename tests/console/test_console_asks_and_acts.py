@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 from tests.console.looking import AtRest, OpenConsole, shown
-from tests.kit.intents import prepare_intent
+from tests.kit.intents import end_attempt, prepare_intent
 
 from kusanya.client import Client
 from kusanya.client.effects import Failure
@@ -74,7 +74,7 @@ def unknown(store: Store, clock: ManualClock, *, ago: timedelta, profile: str = 
         amount=7000, phone="255754000001", prepared_at=at, intent_id="int_7",
     )  # fmt: skip
     store.intents.begin_attempt(row.id, at=at)
-    store.intents.finish_attempt(
+    end_attempt(store,
         row.id, 1, at=at + timedelta(seconds=10), state=IntentState.UNKNOWN, outcome="lost",
         status=None, request_id=None, took_us=10_000_000,
     ).result()  # fmt: skip

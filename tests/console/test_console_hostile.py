@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.kit.intents import prepare_intent
+from tests.kit.intents import end_attempt, prepare_intent
 
 from kusanya.clock import ManualClock
 from kusanya.store import Store
@@ -168,7 +168,7 @@ def fill(seed: Any, texts: Sequence[str], clock: ManualClock) -> None:
             prepared_at=at, intent_id=f"int_{n:06}",
         )  # fmt: skip
         store.intents.begin_attempt(made.id, at=at)
-        store.intents.finish_attempt(
+        end_attempt(store,
             made.id, 1, at=at, state=(IntentState.UNKNOWN, IntentState.REFUSED)[n % 2],
             outcome=next(spare), status=None, request_id=next(spare), took_us=1,
             sentence=next(spare),

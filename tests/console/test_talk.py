@@ -12,7 +12,7 @@ import pytest
 from tests.console.seeding import Seed
 from tests.console.test_console_messages import customers_message
 from tests.console.test_console_no_false_all_clear import Dashboard
-from tests.kit.intents import prepare_intent
+from tests.kit.intents import end_attempt, prepare_intent
 
 from kusanya.client import Client
 from kusanya.client.requests import CreateRequest
@@ -65,7 +65,7 @@ def lost_creation(store: Store, clock: ManualClock) -> None:
         amount=7000, phone="255754000001", prepared_at=at, intent_id="int_7",
     )  # fmt: skip
     store.intents.begin_attempt(row.id, at=at)
-    store.intents.finish_attempt(
+    end_attempt(store,
         row.id, 1, at=at, state=IntentState.UNKNOWN, outcome="lost",
         status=None, request_id=None, took_us=10_000_000,
     ).result()  # fmt: skip

@@ -302,7 +302,7 @@ def crossed(module_collections: Make) -> Callable[[str, str], list[LedgerMatch]]
     for number, (edge, form) in enumerate(CROSSINGS):
         paid_on, booked_on, *_ = EDGES[edge]
         own = {"currency": f"T{chr(65 + number)}S"}
-        at = {"created_at": paid_on, "completed_at": paid_on, **own}
+        at: dict[str, Any] = {"created_at": paid_on, "completed_at": paid_on, **own}
         for name, amount in (("E-1", 30), ("E-2", 40)):
             service.append(paid(f"{name}{number}", amount, **at))
         lines += [

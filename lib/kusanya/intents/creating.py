@@ -8,8 +8,6 @@ its window.
 
 import hashlib
 from collections.abc import Callable
-from concurrent.futures import Future
-from datetime import datetime
 from functools import partial
 from typing import Final
 
@@ -32,11 +30,11 @@ from kusanya.errors import (
 from kusanya.intents.leases import Lease, this_process
 from kusanya.intents.log import log_lease_not_released
 from kusanya.intents.polling import poll_collection
-from kusanya.intents.recorded_attempts import IntentExists, Opening, RecordedAttempts
+from kusanya.intents.recorded_attempts import IntentExists, RecordedAttempts
 from kusanya.intents.resolving import OPEN, review
 from kusanya.intents.send_target import SendTarget
 from kusanya.store import Store
-from kusanya.store.records import AttemptStart, IntentRow, Repeat
+from kusanya.store.records import IntentRow, NewIntent, Repeat
 from kusanya.store.records.intent_rules import check_order, other_body
 from kusanya.store.records.order import OVER, OrderFacts, OrderStatus, judge
 from kusanya.telemetry.tracing import SpanName, is_on, record_span
@@ -113,9 +111,9 @@ def _create(
     if not isinstance(found, IntentRow):
         send_target = SendTarget(target=lambda: core.target, profile=request.profile)
         lease = Lease.new(store, core.clock, "")
-        recorded = RecordedAttempts(lease, send_target=send_target, opening=found.queue)
+        recorded = RecordedAttempts(lease, send_target=send_target, opening=found)
         try:
-            return (yield from _exchange(store, core, recorded, found.key, found.body))
+            return (yield from _exchange(store, core, recorded, found.idempotency_key, found.body))
         except IntentExists as existing:
             found = existing.intent
         except IntentError:
@@ -261,14 +259,6 @@ def _reopened(lease: Lease, send_target: SendTarget) -> RecordedAttempts:
     )
 
 
-class _NewIntent(msgspec.Struct, frozen=True):
-    """How a new intent is kept when its first byte is about to leave."""
-
-    key: str
-    body: bytes
-    queue: Opening
-
-
 def _look(
     store: Store,
     request: CreateRequest,
@@ -276,7 +266,7 @@ def _look(
     body: bytes,
     *,
     known: OrderFacts | None = None,
-) -> IntentRow | _NewIntent:
+) -> IntentRow | NewIntent:
     """Return the intent that this call made before, here or elsewhere, or how a new one is opened.
 
     Raises IntentError for a key with other contents, and where the order may not be asked for.
@@ -296,25 +286,16 @@ def _look(
         return same
     # Without a key of the caller's, two calls at once derive the same and become one intent.
     key = request.idempotency_key or _derived(store, request, mode, len(order.intents))
-    phone = msgspec.json.decode(body)["phone"]
-
-    def queue(lease: Lease, at: datetime, until: datetime, target: str) -> "Future[AttemptStart]":
-        return store.intents.begin(
-            idempotency_key=key,
-            body=body,
-            mode=mode,
-            profile=request.profile,
-            reference=request.reference,
-            amount=request.amount,
-            phone=phone,
-            at=at,
-            by=lease.by,
-            until=until,
-            repeat=repeat,
-            target=target,
-        )
-
-    return _NewIntent(key, body, queue)
+    return NewIntent(
+        idempotency_key=key,
+        body=body,
+        mode=mode,
+        profile=request.profile,
+        reference=request.reference,
+        amount=request.amount,
+        phone=msgspec.json.decode(body)["phone"],
+        repeat=repeat,
+    )
 
 
 def _under_own_key(

@@ -1,6 +1,6 @@
 """Each attempt of an intent, durable before it is sent and again when it has ended."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import Future
 from datetime import datetime
 from typing import Any
@@ -26,12 +26,16 @@ from kusanya.intents.resolving import OPEN
 from kusanya.intents.send_target import SendTarget
 from kusanya.intents.window import check_window, effect_possible, latest
 from kusanya.store import Store
-from kusanya.store.records import AttemptRow, AttemptStart, IntentRow, IntentState
+from kusanya.store.records import (
+    AttemptEnd,
+    AttemptRow,
+    AttemptStart,
+    IntentRow,
+    IntentState,
+    NewIntent,
+)
 from kusanya.telemetry.tracing import SpanName, record_span
 from kusanya.wire import Collection
-
-Opening = Callable[[Lease, datetime, datetime, str], "Future[AttemptStart]"]
-"""Queues a new intent under a lease: when it begins, until when the lease lasts, where it goes."""
 
 
 class IntentExists(Exception):  # noqa: N818 - control flow inside this package, never leaves it
@@ -56,7 +60,7 @@ class RecordedAttempts:
         before: Iterable[AttemptRow] = (),
         *,
         send_target: SendTarget,
-        opening: Opening | None = None,
+        opening: NewIntent | None = None,
     ) -> None:
         before = tuple(before)
         self._lease = lease
@@ -156,11 +160,13 @@ class RecordedAttempts:
         return self._store.intents.finish_attempt(
             intent.id,
             self._number,
-            at=now,
-            outcome=result.outcome.value,
-            status=result.status,
-            request_id=result.request_id,
-            took_us=round(self._took_s * 1_000_000),
+            AttemptEnd(
+                at=now,
+                outcome=result.outcome.value,
+                status=result.status,
+                request_id=result.request_id,
+                took_us=round(self._took_s * 1_000_000),
+            ),
             state=self._state(result),
             collection_id=None if collection is None else collection.id,
             sentence=None if result.error is None else str(result.error),
@@ -171,11 +177,17 @@ class RecordedAttempts:
             by=self._lease.by,
         )
 
-    def _open(self, opening: Opening) -> Effects[None]:
+    def _open(self, opening: NewIntent) -> Effects[None]:
         now = self._leased_at = self._latest_at = self._clock.now()
 
         def queue() -> "Future[AttemptStart]":
-            self._opened = opening(self._lease, now, now + LEASE_TIME, self._send_target.target())
+            self._opened = self._store.intents.begin(
+                opening,
+                at=now,
+                by=self._lease.by,
+                until=now + LEASE_TIME,
+                target=self._send_target.target(),
+            )
             return self._opened
 
         begun = yield from await_durable(queue)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.kit.intents import begin_intent, end_attempt
 from tests.kit.payments import by_event, polled
 from tests.kit.watched_shop import assert_no_phone
 
@@ -158,7 +159,8 @@ def test_old_disputes_are_found_at_the_first_reading_behind_many_failures(shop: 
 def unknown(shop: Shop, number: int, sent_ago: timedelta, **closed: Any) -> None:
     """Keep a creation without an answer that was sent so long ago."""
     at = shop.clock.now() - sent_ago
-    begun = shop.store.intents.begin(
+    begun = begin_intent(
+        shop.store,
         idempotency_key=f"k{number}",
         body=b"{}",
         mode=Mode.LIVE,
@@ -170,7 +172,8 @@ def unknown(shop: Shop, number: int, sent_ago: timedelta, **closed: Any) -> None
         by="me",
         until=at,
     ).result()
-    shop.store.intents.finish_attempt(
+    end_attempt(
+        shop.store,
         begun.intent.id,
         1,
         at=at,

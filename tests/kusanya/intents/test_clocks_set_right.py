@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.kit.intents import begin_intent
 from tests.kusanya.intents.orders import NewClient, the_intent
 
 from kusanya.errors import IntentError, IntentReason
@@ -41,7 +42,7 @@ def test_what_a_clock_ahead_sent_is_never_sent_again_once_that_was_seen(
 
 def test_a_lease_of_a_clock_ahead_keeps_no_window_open(store: Store, clock: Any) -> None:
     ahead = clock.now() + timedelta(hours=30)
-    begun = store.intents.begin(
+    begun = begin_intent(store,
         idempotency_key="kus_ahead", body=b"{}", mode=Mode.TEST, profile="main",
         reference="order-1", amount=5000, phone="255754000001", at=ahead, by="elsewhere:1",
         until=ahead + timedelta(seconds=60),

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.kit.intents import prepare_intent
+from tests.kit.intents import begin_intent, prepare_intent
 from tests.kusanya.intents.orders import ORDER, NewClient, the_intent
 
 from kusanya.client.effects import Failure
@@ -69,7 +69,7 @@ def test_a_lease_is_prolonged_before_each_later_attempt(
 
 
 def test_an_intent_is_left_to_its_sender_until_the_lease_ends(store: Store, clock: Any) -> None:
-    begun = store.intents.begin(
+    begun = begin_intent(store,
         idempotency_key="k", body=b"{}", mode=Mode.TEST, profile="main", reference="order-1",
         amount=5000, phone="255754000001", at=clock.now(), by="elsewhere:1",
         until=clock.now() + LEASE_TIME,

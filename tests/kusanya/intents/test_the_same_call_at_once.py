@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kit.intents import begin_intent, end_attempt
 from tests.kit.interposed import Interposed
 from tests.kusanya.intents.orders import BODY, ORDER, NewClient, the_intent
 
@@ -62,7 +63,7 @@ def test_a_hundred_same_calls_in_threads_and_processes_return_the_same_collectio
 def _held(store: Store, clock: Any) -> str:
     """Let another call of a living process hold the intent; return who it is."""
     holder = new_holder()
-    store.intents.begin(
+    begin_intent(store,
         idempotency_key="job-1", body=BODY, mode=Mode.TEST, profile="main",
         reference="order-1", amount=5000, phone="255754000001", at=clock.now(), by=holder,
         until=clock.now() + timedelta(seconds=60), target="http://127.0.0.1:9",
@@ -127,7 +128,7 @@ def test_whoever_waited_gets_what_became_of_the_first(
     def answered() -> None:
         intent = the_intent(store)
         service._create("job-1", intent.body)
-        store.intents.finish_attempt(
+        end_attempt(store,
             intent.id, 1, at=clock.now(), outcome="answered", status=202, request_id=None,
             took_us=1, state=IntentState.ANSWERED, collection_id="col_1", by=holder,
         ).result()  # fmt: skip

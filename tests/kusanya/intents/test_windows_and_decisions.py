@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.kit.intents import prepare_intent
+from tests.kit.intents import end_attempt, prepare_intent
 from tests.kit.interposed import Interposed
 from tests.kusanya.intents.orders import BODY, ORDER, NewClient, the_intent
 
@@ -178,7 +178,8 @@ def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
             if path == "intents.resolve" and not answered:
                 begun = store.intents.begin_attempt(the_intent(store).id, at=clock.now())
                 answered.append(
-                    store.intents.finish_attempt(
+                    end_attempt(
+                        store,
                         begun.intent_id,
                         begun.number,
                         at=clock.now(),
@@ -336,7 +337,7 @@ def test_a_late_answer_leaves_what_a_person_decided(
     decided = decide(
         store, intent.id, actor="asha", why="seen", collection_id=named, now=clock.now()
     )
-    late = store.intents.finish_attempt(
+    late = end_attempt(store,
         intent.id, begun.number, at=clock.now(), outcome="answered", status=202, request_id=None,
         took_us=1, state=state, collection_id="col_2", sentence="it was answered",
     ).result()  # fmt: skip

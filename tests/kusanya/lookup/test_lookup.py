@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from sqlalchemy import event
-from tests.kit.intents import prepare_intent
+from tests.kit.intents import end_attempt, prepare_intent
 
 from kusanya.clock import ManualClock
 from kusanya.domain.business_day import day_start
@@ -271,7 +271,7 @@ def test_a_new_request_is_safe_only_when_nothing_on_the_phone_is_open_or_unknown
         reference="INV-9", amount=1, phone="+255754000412",
     )  # fmt: skip
     store.intents.begin_attempt(intent.id, at=NOW)
-    store.intents.finish_attempt(
+    end_attempt(store,
         intent.id, 1, at=NOW, outcome="lost", status=None, request_id=None, took_us=None,
         state=IntentState.UNKNOWN,
     ).result()  # fmt: skip

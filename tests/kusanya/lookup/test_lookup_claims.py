@@ -6,6 +6,7 @@ from pathlib import Path
 from shutil import copy
 
 import pytest
+from tests.kit.intents import begin_intent
 from tests.kit.payments import by_event, polled
 
 from kusanya.clock import ManualClock
@@ -116,7 +117,7 @@ def test_no_new_request_is_safe_while_another_of_the_order_was_seen_by_nobody(
 
 def begun(store: Store, reference: str) -> IntentRow:
     """Return a creation of an order that was sent."""
-    start = store.intents.begin(
+    start = begin_intent(store,
         idempotency_key="key-1", body=b"{}", mode=Mode.LIVE, profile="shop", reference=reference,
         amount=1_000, phone="255754000009", at=PAID, by="shop", until=NOW,
     )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+from tests.kit.intents import begin_intent, end_attempt
+
 from kusanya.store import Store
 from kusanya.store.records import IntentRow, IntentState
 from kusanya.wire import Mode
@@ -11,7 +13,8 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 def begun(store: Store, number: int = 1, *, amount: int = 5000) -> IntentRow:
     """Return an intent whose sender died while it was sending."""
-    begin = store.intents.begin(
+    begin = begin_intent(
+        store,
         idempotency_key=f"key-{number}",
         body=b"{}",
         mode=Mode.TEST,
@@ -28,7 +31,8 @@ def begun(store: Store, number: int = 1, *, amount: int = 5000) -> IntentRow:
 
 def unanswered(store: Store, number: int = 1, *, amount: int = 5000) -> IntentRow:
     """Return an intent whose sender gave up waiting for the answer."""
-    return store.intents.finish_attempt(
+    return end_attempt(
+        store,
         begun(store, number, amount=amount).id,
         1,
         at=NOON - timedelta(seconds=50),

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 from sqlalchemy import Table, select
+from tests.kit.intents import begin_intent, end_attempt
 
 from kusanya.state.observation import Source
 from kusanya.store import Store
@@ -25,7 +26,8 @@ THEIRS: dict[str, Any] = {
 
 
 def begin(store: Store, make: Any, reference: str, *, key: str, phone: str = PHONE) -> str:
-    started = store.intents.begin(
+    started = begin_intent(
+        store,
         idempotency_key=key,
         body=f'{{"amount":5000,"phone":"{phone}","reference":"{reference}"}}'.encode(),
         mode=Mode.TEST,
@@ -44,7 +46,8 @@ def begin(store: Store, make: Any, reference: str, *, key: str, phone: str = PHO
 def end(
     store: Store, make: Any, intent_id: str, collection_id: str, *, sentence: str | None = None
 ) -> None:
-    store.intents.finish_attempt(
+    end_attempt(
+        store,
         intent_id,
         1,
         at=make.noon,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.kit.intents import begin_intent
 from tests.kit.pgbouncer import pooled
 
 from kusanya.clock import ManualClock
@@ -41,7 +42,7 @@ def test_programs_behind_a_pooler_create_receive_poll_and_look(
 
     def create(store: Store, number: int) -> None:
         name = f"INV-{number:06d}"
-        begun = store.intents.begin(
+        begun = begin_intent(store,
             idempotency_key=name, body=b"{}", mode=Mode.TEST, profile="shop", reference=name,
             amount=5000, phone="255754000001", at=make.noon, by="me", until=until,
         ).result()  # fmt: skip

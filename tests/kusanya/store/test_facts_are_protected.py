@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import ProgrammingError
+from tests.kit.intents import begin_intent
 from tests.kit.roles import ROLES, logins_of, run_script
 
 from kusanya.clock import ManualClock
@@ -78,7 +79,7 @@ def logins(postgres_url: str, make: Any, clock: ManualClock) -> Iterator[As]:
 
 def begin(store: Store, make: Any, reference: str) -> str:
     until = make.noon + timedelta(seconds=60)
-    return store.intents.begin(
+    return begin_intent(store,
         idempotency_key=reference, body=b"{}", mode=Mode.TEST, profile="shop", reference=reference,
         amount=5000, phone="255754000001", at=make.noon, by="me", until=until,
     ).result().intent.id  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.kit.intents import prepare_intent
+from tests.kit.intents import end_attempt, prepare_intent
 
 from kusanya.clock import ManualClock
 from kusanya.domain.business_day import day_start
@@ -60,8 +60,8 @@ def created(store: Store, clock: ManualClock) -> Callable[..., IntentRow]:
             return row
         store.intents.begin_attempt(row.id, at=at)
         attempt = {"outcome": "lost", "status": None, "request_id": None, "took_us": 10_000_000}
-        store.intents.finish_attempt(
-            row.id, 1, at=at + timedelta(seconds=10), state=state, **(attempt | ended)
+        end_attempt(
+            store, row.id, 1, at=at + timedelta(seconds=10), state=state, **(attempt | ended)
         ).result()
         return row
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import inspect, text
+from tests.kit.intents import begin_intent
 
 from kusanya.errors import StoreTooNew
 from kusanya.state.observation import Source
@@ -52,7 +53,7 @@ def work(store: Store, make: Any, first: int) -> None:
     store.receipts.record(f"col_{first}", Mode.TEST, f"R{first}", source="m.csv", actor="asha")
     subject = BreakSubject(break_id=f"{first:016x}", leg="books", code="missing_in_ledger")
     store.breaks.record(subject, Mode.TEST, actor="asha", note="asked")
-    begun = store.intents.begin(
+    begun = begin_intent(store,
         idempotency_key=f"k-{first}", body=b"{}", mode=Mode.TEST, profile="shop",
         reference=f"NEW-{first}", amount=1, phone="255754000001", at=make.noon, by="me",
         until=make.noon,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from sqlalchemy import select
+from tests.kit.intents import begin_intent, end_attempt
 
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreUnavailable
@@ -93,7 +94,7 @@ class Life:
     def _create(self, _number: int) -> None:
         self.made += 1
         now = self.clock.now()
-        begun = self.store.intents.begin(
+        begun = begin_intent(self.store,
             idempotency_key=f"key-{self.made}", body=b'{"phone":"%s"}' % PHONE.encode(),
             mode=Mode.TEST, profile="main", reference=f"ORDER-{self.made}", amount=5000,
             phone=f"+{PHONE}", at=now, by="us", until=now + timedelta(minutes=1),
@@ -109,7 +110,7 @@ class Life:
         if running:
             state = self.chance.choice((IntentState.UNKNOWN, IntentState.ANSWERED))
             answered = state is IntentState.ANSWERED
-            self.store.intents.finish_attempt(
+            end_attempt(self.store,
                 id_, number, at=self.clock.now(), outcome="answered" if answered else "lost",
                 status=202 if answered else None, request_id=f"req_{number}", took_us=5,
                 state=state, collection_id="col_1" if answered else None, sentence="because",

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from sqlalchemy import event
-from tests.kit.intents import prepare_intent
+from tests.kit.intents import begin_intent, end_attempt, prepare_intent
 from tests.kusanya.store.customer import end
 
 from kusanya.clock import ManualClock
@@ -58,7 +58,8 @@ def test_a_key_belongs_to_its_mode_and_profile(store: Store) -> None:
 def test_an_attempt_is_numbered_and_the_first_sending_is_kept(store: Store, make: Any) -> None:
     intent = prepare(store)
     first = store.intents.begin_attempt(intent.id, at=make.noon)
-    sent = store.intents.finish_attempt(
+    sent = end_attempt(
+        store,
         intent.id,
         first.number,
         at=make.noon + timedelta(seconds=2),
@@ -78,7 +79,8 @@ def test_an_attempt_is_numbered_and_the_first_sending_is_kept(store: Store, make
         (1, "lost"),
         (2, None),
     ]
-    answered = store.intents.finish_attempt(
+    answered = end_attempt(
+        store,
         intent.id,
         second.number,
         at=make.noon + timedelta(minutes=1, seconds=1),
@@ -97,7 +99,8 @@ def test_an_attempt_is_numbered_and_the_first_sending_is_kept(store: Store, make
 def test_ending_an_attempt_that_was_never_begun_is_refused(store: Store, make: Any) -> None:
     intent = prepare(store)
     with pytest.raises(IntentError, match="never begun"):
-        store.intents.finish_attempt(
+        end_attempt(
+            store,
             intent.id,
             1,
             at=make.noon,
@@ -115,7 +118,8 @@ def test_a_late_answer_does_not_undo_a_resolution(store: Store, make: Any) -> No
     intent = prepare(store)
     number = store.intents.begin_attempt(intent.id, at=make.noon).number
     store.intents.resolve(intent.id, collection_id="col_1", sentence="the event evt_1 says so")
-    late = store.intents.finish_attempt(
+    late = end_attempt(
+        store,
         intent.id,
         number,
         at=make.noon,
@@ -143,7 +147,7 @@ def begin(store: Store, make: Any, key: str = "key-1", **said: Any) -> AttemptSt
         "by": "a",
         "until": make.noon + timedelta(minutes=1),
     }
-    return store.intents.begin(**{**fields, **said}).result()
+    return begin_intent(store, **{**fields, **said}).result()
 
 
 def test_a_new_intent_is_kept_with_its_lease_and_its_first_attempt(store: Store, make: Any) -> None:
@@ -181,7 +185,8 @@ def test_a_reference_is_taken_once_unless_somebody_says_why(store: Store, make: 
     with pytest.raises(IntentError, match="may still be charged"):
         begin(store, make, "key-3", repeat=why)
     assert store.audit.page().rows == ()
-    store.intents.finish_attempt(
+    end_attempt(
+        store,
         first.intent.id,
         1,
         at=make.noon,
@@ -267,7 +272,8 @@ def test_a_refusal_names_what_used_the_reference_and_the_creation_that_made_it(
 
 def test_threads_that_take_one_reference_at_once_leave_one_intent(store: Store, make: Any) -> None:
     results = [
-        store.intents.begin(
+        begin_intent(
+            store,
             idempotency_key=f"key-{n}",
             body=b"{}",
             mode=Mode.TEST,
@@ -293,7 +299,8 @@ def test_an_answer_its_fact_and_the_end_of_the_lease_are_one_transaction(
     answered = make.observation(1, source=Source.ANSWER)
     commits: list[None] = []
     event.listen(store._engines.writer, "commit", lambda _: commits.append(None))
-    row = store.intents.finish_attempt(
+    row = end_attempt(
+        store,
         begun.intent.id,
         1,
         at=make.noon,
@@ -319,7 +326,8 @@ def test_an_answer_whose_fact_cannot_be_kept_ends_nothing(store: Store, make: An
     begun = begin(store, make)
     answered = make.observation(1, source=Source.ANSWER)
     absurd = replace(answered, collection=replace(answered.collection, amount=2**70))
-    ended = store.intents.finish_attempt(
+    ended = end_attempt(
+        store,
         begun.intent.id,
         1,
         at=make.noon,
@@ -346,7 +354,8 @@ def test_only_an_answer_changes_an_intent_that_is_over(
     begun = begin(store, make)
     store.intents.begin_attempt(begun.intent.id, at=make.noon)
     ended: dict[str, Any] = {"at": make.noon, "status": None, "request_id": None, "took_us": 1}
-    store.intents.finish_attempt(
+    end_attempt(
+        store,
         begun.intent.id,
         2,
         outcome="answered",
@@ -354,9 +363,7 @@ def test_only_an_answer_changes_an_intent_that_is_over(
         collection_id="col_1",
         **ended,
     ).result()
-    row = store.intents.finish_attempt(
-        begun.intent.id, 1, outcome="lost", state=late, **ended
-    ).result()
+    row = end_attempt(store, begun.intent.id, 1, outcome="lost", state=late, **ended).result()
     assert (row.state, row.collection_id) == (IntentState.ANSWERED, "col_1")
     assert [a.outcome for a in store.intents.attempts(begun.intent.id)] == ["lost", "answered"]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Boolean, Column, Integer, MetaData, Table, select, text
+from tests.kit.intents import begin_intent
 from tests.kusanya.store.older import everything
 
 from kusanya.clock import ManualClock, SystemClock
@@ -65,7 +66,7 @@ def fill(store: Store, make: Any, count: int, first: int = 0) -> None:
     subject = BreakSubject(break_id="0123456789abcdef", leg="books", code="missing_in_ledger")
     store.breaks.record(subject, Mode.TEST, actor="asha", note="asked the shop")
     now = make.noon
-    begun = store.intents.begin(
+    begun = begin_intent(store,
         idempotency_key=f"k-{first}", body=b'{"amount":1}\x00\xff', mode=Mode.TEST, profile="shop",
         reference=f"NEW-{first}", amount=1, phone="255754000001", at=now, by="me",
         until=now + timedelta(seconds=60), target="http://127.0.0.1:9",

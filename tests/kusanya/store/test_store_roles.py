@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
+from tests.kit.intents import begin_intent
 from tests.kit.roles import ROLES, logins_of
 
 from kusanya.clock import ManualClock
@@ -43,7 +44,8 @@ def logins(postgres_url: str, make: Any, clock: ManualClock) -> Iterator[As]:
 
 
 def begin(store: Store, make: Any, reference: str) -> None:
-    store.intents.begin(
+    begin_intent(
+        store,
         idempotency_key=reference,
         body=f'{{"phone":"{PHONE}"}}'.encode(),
         mode=Mode.TEST,

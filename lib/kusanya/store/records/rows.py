@@ -240,6 +240,23 @@ class IntentRow(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+class NewIntent(msgspec.Struct, frozen=True, kw_only=True):
+    """A creation that is about to be sent for the first time. Its repr shows nothing of it."""
+
+    idempotency_key: str
+    body: bytes
+    mode: Mode
+    profile: str
+    reference: str
+    amount: int
+    phone: str
+    repeat: "Repeat | None" = None
+    """Why its order may be asked once more."""
+
+    def __repr__(self) -> str:
+        return f"NewIntent(mode={self.mode.value!r})"
+
+
 class AttemptStart(msgspec.Struct, frozen=True, kw_only=True):
     """An intent under a key: `new` where its first attempt began just now."""
 
@@ -261,6 +278,16 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
     actor: str
     detail: str
+
+
+class AttemptEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How an attempt ended: `AttemptRow` says what its fields mean."""
+
+    at: datetime
+    outcome: str
+    status: int | None = None
+    request_id: str | None = None
+    took_us: int | None = None
 
 
 class AttemptRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,13 +27,19 @@ from kusanya.store.queries.intents.rows import (
 )
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.queries.restores import check_restored
-from kusanya.store.records import AttemptRow, AttemptStart, IntentRow, IntentState, Repeat
+from kusanya.store.records import (
+    AttemptEnd,
+    AttemptRow,
+    AttemptStart,
+    IntentRow,
+    IntentState,
+    NewIntent,
+)
 from kusanya.store.records.intent_rules import check_order, other_body
 from kusanya.store.records.order import OVER
 from kusanya.store.tables.schema import intent_attempt
 from kusanya.store.tables.values import clean, maybe_clean, to_us
 from kusanya.store.writer.batch import Transaction
-from kusanya.wire import Mode
 
 # Made once: building a statement costs many times what running it does.
 _BEGIN: Final = insert(intent_attempt)
@@ -47,20 +53,7 @@ class IntentAttempts(StorePart):
     """Beginning and ending the attempts of intents."""
 
     def begin(
-        self,
-        *,
-        idempotency_key: str,
-        body: bytes,
-        mode: Mode,
-        profile: str,
-        reference: str,
-        amount: int,
-        phone: str,
-        at: datetime,
-        by: str,
-        until: datetime,
-        repeat: Repeat | None = None,
-        target: str | None = None,
+        self, new: NewIntent, *, at: datetime, by: str, until: datetime, target: str | None = None
     ) -> "Future[AttemptStart]":
         """Keep a new intent, leased `by` a process `until` an instant, with its first attempt.
 
@@ -73,20 +66,20 @@ class IntentAttempts(StorePart):
         """
 
         def act(writing: Transaction) -> AttemptStart:
-            known = _under_key(writing, mode, profile, idempotency_key, body)
+            known = _under_key(writing, new)
             if known is not None:
                 return AttemptStart(intent=known, new=False)
-            _check_order(writing, mode, reference, repeat)
+            _check_order(writing, new)
             row = IntentRow(
                 id=new_intent_id(),
                 seq=writing.seq(),
-                idempotency_key=idempotency_key,
-                body=body,
-                mode=mode,
-                profile=clean(profile),
-                reference=clean(reference, NAME_MAX),
-                amount=amount,
-                phone=clean(phone),
+                idempotency_key=new.idempotency_key,
+                body=new.body,
+                mode=new.mode,
+                profile=clean(new.profile),
+                reference=clean(new.reference, NAME_MAX),
+                amount=new.amount,
+                phone=clean(new.phone),
                 state=IntentState.SENT,
                 prepared_at=at,
                 first_sent_at=at,
@@ -140,12 +133,8 @@ class IntentAttempts(StorePart):
         self,
         intent_id: str,
         number: int,
+        end: AttemptEnd,
         *,
-        at: datetime,
-        outcome: str,
-        status: int | None,
-        request_id: str | None,
-        took_us: int | None,
         state: IntentState,
         collection_id: str | None = None,
         sentence: str | None = None,
@@ -154,8 +143,8 @@ class IntentAttempts(StorePart):
     ) -> "Future[IntentRow]":
         """Keep how an attempt ended, what was observed, and what the intent is now.
 
-        `outcome` is the attempt's stable word, `sentence` the intent's for people. An intent that
-        was settled meanwhile stays settled, and only an answer changes one that is over otherwise.
+        `sentence` is the intent's outcome for people. An intent that was settled meanwhile stays
+        settled, and only an answer changes one that is over otherwise.
         Where the intent is over, a lease held `by` the caller is given up. The future resolves to
         the intent once all of it is durable, and fails with IntentError for an unknown attempt.
         """
@@ -165,11 +154,11 @@ class IntentAttempts(StorePart):
             ended = {
                 "of": intent_id,
                 "at_number": number,
-                "ended_at": to_us(at),
-                "outcome": clean(outcome),
-                "status": status,
-                "request_id": maybe_clean(request_id),
-                "took_us": took_us,
+                "ended_at": to_us(end.at),
+                "outcome": clean(end.outcome),
+                "status": end.status,
+                "request_id": maybe_clean(end.request_id),
+                "took_us": end.took_us,
             }
             if writing.connection.execute(_END, ended).rowcount != 1:
                 raise IntentError(
@@ -184,7 +173,7 @@ class IntentAttempts(StorePart):
             return change(
                 writing,
                 row,
-                at=at,
+                at=end.at,
                 state=now,
                 collection_id=settled_as or collection_id or row.collection_id,
                 outcome=said,
@@ -207,19 +196,18 @@ def _what_stands(
     return state, said or (None if is_answer else row.outcome)
 
 
-def _under_key(
-    writing: Transaction, mode: Mode, profile: str, key: str, body: bytes
-) -> IntentRow | None:
-    known = under_key(writing.connection, mode, profile, key)
-    if known is not None and known.body != body:
+def _under_key(writing: Transaction, new: NewIntent) -> IntentRow | None:
+    known = under_key(writing.connection, new.mode, new.profile, new.idempotency_key)
+    if known is not None and known.body != new.body:
         raise other_body(known)
     return known
 
 
-def _check_order(writing: Transaction, mode: Mode, reference: str, repeat: Repeat | None) -> None:
+def _check_order(writing: Transaction, new: NewIntent) -> None:
     """Raise IntentError where another prompt for the order is not safe; audit one that is."""
-    check_restored(writing.connection, mode)
-    before = check_order(order_of(writing.connection, mode, reference), repeat)
+    check_restored(writing.connection, new.mode)
+    repeat = new.repeat
+    before = check_order(order_of(writing.connection, new.mode, new.reference), repeat)
     if before is not None and repeat is not None:
         audited(
             writing,
