@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs, quote, unquote
 
 import msgspec
 
@@ -91,11 +91,14 @@ class Gateway:
             page = _problem(refused.status, refused.code, str(refused))
         except KusanyaError as error:
             page = _of_error(error)
+        except ValueError as error:
+            # What cannot be sent or kept; its words name the field and repeat no phone.
+            page = _problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", str(error))
         await send_page(send, page, (b"cache-control", b"no-store"))
 
     async def _answer(self, scope: Scope, receive: Receive) -> PageAnswer:
-        raw: bytes = scope.get("raw_path") or scope["path"].encode()
-        path = raw.partition(b"?")[0].decode("ascii", "replace")
+        raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
+        path = raw.partition(b"?")[0].decode("latin-1")
         if (scope["method"], path) == ("GET", "/openapi.json"):
             return _page(openapi())
         given = dict(scope["headers"]).get(b"authorization", b"")
@@ -105,7 +108,7 @@ class Gateway:
 
     async def _carry_out(self, scope: Scope, path: str, receive: Receive) -> PageAnswer:
         asked = parse_qs(scope["query_string"].decode("ascii", "replace"))
-        match scope["method"], [unquote(part) for part in path.split("/")[1:]]:
+        match scope["method"], _parts(path):
             case "PUT", ["v1", "orders", reference]:
                 return await self._pay(reference, await _body(receive, Wanted))
             case "GET", ["v1", "orders", reference]:
@@ -143,11 +146,7 @@ class Gateway:
             metadata=wanted.metadata,
             unless_down=wanted.unless_down,
         )
-        try:
-            return _page(OrderDocument.of(await _run(self._paying, pay)))
-        except ValueError as error:
-            # What cannot be sent; its words name the field and repeat no phone.
-            raise _Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", str(error)) from None
+        return _page(OrderDocument.of(await _run(self._paying, pay)))
 
     async def _order(self, reference: str, *, wait_s: float) -> PageAnswer:
         get = partial(orders.get, self._store, reference, mode=self._mode)
@@ -191,6 +190,18 @@ class Gateway:
 async def _run(threads: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
     """Run what blocks on a thread. It goes on where the asking program went away."""
     return await asyncio.shield(asyncio.get_running_loop().run_in_executor(threads, work))
+
+
+def _parts(path: str) -> list[str]:
+    """Return the parts of a path. Two that are not UTF-8 could be read as the same order."""
+    try:
+        return [
+            unquote(part, errors="strict") for part in path.encode("ascii").decode().split("/")[1:]
+        ]
+    except UnicodeError:
+        raise _Refused(
+            HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the path is UTF-8, percent-encoded"
+        ) from None
 
 
 async def _body(receive: Receive, kind: type[Document]) -> Document:

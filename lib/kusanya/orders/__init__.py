@@ -57,7 +57,8 @@ def pay(
 
     On return all of it is durable. Raises AmountChanged for another amount while an attempt may
     charge or has charged, the errors of a create for what the service refuses, StoreError where the
-    store cannot be read or written, ValueError for what cannot be sent. No answer is no error: the
+    store cannot be read or written, ValueError for what cannot be sent and for a reference of more
+    than 256 characters. No answer is no error: the
     order is then `unknown`, and the same call again goes on.
     Source: POST /v1/collections; assumptions REPLAY_STOPS_EARLY and REPEATED_REFERENCE.
     """
@@ -100,7 +101,10 @@ async def pay_async(
 
 
 def get(store: Store, reference: str, *, mode: Mode, clock: Clock | None = None) -> Order:
-    """Return what an order has come to, as the store knows it. Raises StoreError."""
+    """Return what an order has come to, as the store knows it.
+
+    Raises StoreError, ValueError for a reference of more than 256 characters.
+    """
     return read(store, mode, reference, now=(clock or SystemClock()).now())
 
 

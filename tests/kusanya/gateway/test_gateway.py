@@ -109,6 +109,17 @@ def deliver(store: Store, payment_service: PaymentService, delivery: Any) -> Non
     assert status == 200
 
 
+@pytest.mark.parametrize("path", ["Caf%E9", "%ED%B3%BF", "x" * 257, "A%00"])
+@pytest.mark.parametrize("method", ["PUT", "GET"])
+def test_a_reference_that_could_be_taken_for_another_is_refused(
+    ask: Ask, store: Store, method: str, path: str
+) -> None:
+    wanted = {"amount": 5000, "phone": PHONE} if method == "PUT" else None
+    answer = ask(method, f"/v1/orders/{path}", wanted)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
+    assert store.intents.page().rows == ()
+
+
 def test_workers_that_say_it_at_once_charge_once(ask: Ask) -> None:
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda _: pay(ask).json(), range(16)))

@@ -22,6 +22,7 @@ from kusanya.errors import (
     IntentReason,
     InvalidRequest,
 )
+from kusanya.intents import create_safely
 from kusanya.orders import Limits, NotAsked, Order, OrderReason, OrderStatus
 from kusanya.orders.paying import Wish, paying
 from kusanya.store import Store
@@ -236,6 +237,26 @@ def test_what_cannot_be_sent_is_refused_before_anything(shop: Shop) -> None:
     with pytest.raises(ConfigurationError, match="does not tell its mode"):
         orders.pay(shop.store, shop.new_client(api_key="key"), "order-1", amount=5000, phone=PHONE)
     assert shop.store.intents.page().rows == ()
+
+
+@pytest.mark.parametrize("ending", ["1", "x" * 300, "\0", "\udcff"])
+def test_two_references_that_the_store_would_keep_as_one_are_no_orders(
+    shop: Shop, ending: str
+) -> None:
+    asked: Any = {"amount": 5000, "phone": PHONE}
+    reference = ("x" * 255) + ending
+    if ending == "1":
+        order = orders.pay(shop.store, shop.new_client(), reference, **asked)
+        assert order.status is OrderStatus.ASKED
+        return
+    for act in (
+        lambda: orders.pay(shop.store, shop.new_client(), reference, **asked),
+        lambda: orders.get(shop.store, reference, mode=Mode.TEST),
+        lambda: create_safely(shop.store, shop.new_client(), reference=reference, **asked),
+    ):
+        with pytest.raises(ValueError, match=r"reference|surrogates"):
+            act()
+    assert shop.made == []
 
 
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])

@@ -327,7 +327,16 @@ class Intents(IntentAttempts):
             return {row.intent_id: row for row in map(_to_attempt, found)}
 
     def order(self, mode: Mode, reference: str) -> OrderFacts:
-        """Return all that is known under a reference, as of one moment. Raises StoreError."""
+        """Return all that is known under a reference, as of one moment.
+
+        Raises ValueError for one that is not kept as it is: two of them could be kept alike, and
+        what was paid under one would be told of the other. Raises StoreError.
+        """
+        if clean(reference, NAME_MAX) != reference:
+            raise ValueError(
+                f"the reference of an order has at most {NAME_MAX} characters, without NUL and "
+                "lone surrogates"
+            )
         with self._reading_one_moment("read an order") as connection:
             return order_of(connection, mode, reference)
 
