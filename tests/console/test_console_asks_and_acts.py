@@ -245,7 +245,7 @@ async def test_what_a_consumer_parked_is_tried_again_or_skipped_from_the_payment
 
     def park() -> None:
         [work] = store.outcomes.take("shipping", mode=Mode.TEST, by="a", until=until, limit=9)
-        store.outcomes.park("shipping", work.outcome.id, why="no stock")
+        store.outcomes.park("shipping", work.outcome.id, mode=Mode.TEST, why="no stock")
 
     def left() -> list[bool]:
         return [one.parked for one in store.outcomes.work("shipping")]

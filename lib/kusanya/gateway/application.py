@@ -112,20 +112,17 @@ class Gateway:
             case "PUT", ["v1", "orders", reference]:
                 return await self._pay(reference, await _body(receive, Wanted))
             case "GET", ["v1", "orders", reference]:
-                return await self._order(reference, wait_s=_wait_s(asked))
+                return await self._order(reference, receive, wait_s=_wait_s(asked))
             case "GET", ["v1", "outcomes"]:
-                return await self._outcomes(_named(asked), wait_s=_wait_s(asked))
+                return await self._outcomes(_named(asked), receive, wait_s=_wait_s(asked))
             case "POST", ["v1", "outcomes", outcome_id, "done"]:
-                await _run(
-                    self._reading, partial(self._store.outcomes.done, _named(asked), outcome_id)
-                )
+                done = self._store.outcomes.done
+                await _run(self._reading, partial(done, _named(asked), outcome_id, mode=self._mode))
                 return PageAnswer(HTTPStatus.NO_CONTENT, b"")
             case "POST", ["v1", "outcomes", outcome_id, "parked"]:
                 why = (await _body(receive, Reason)).why.strip() or "parked by the shop"
-                park = self._store.outcomes.park
-                await _run(
-                    self._reading, partial(park, _named(asked), outcome_id, why=redact(why)[:500])
-                )
+                park = partial(self._store.outcomes.park, mode=self._mode, why=redact(why)[:500])
+                await _run(self._reading, partial(park, _named(asked), outcome_id))
                 return PageAnswer(HTTPStatus.NO_CONTENT, b"")
             case "GET", ["v1", "channels"]:
                 found = await _run(
@@ -148,15 +145,15 @@ class Gateway:
         )
         return _page(OrderDocument.of(await _run(self._paying, pay)))
 
-    async def _order(self, reference: str, *, wait_s: float) -> PageAnswer:
+    async def _order(self, reference: str, receive: Receive, *, wait_s: float) -> PageAnswer:
         get = partial(orders.get, self._store, reference, mode=self._mode)
 
         def is_over(order: Order) -> bool:
             return order.status not in _OPEN
 
-        return _page(OrderDocument.of(await self._waited(get, is_over, wait_s)))
+        return _page(OrderDocument.of(await self._waited(get, is_over, receive, wait_s)))
 
-    async def _outcomes(self, consumer: str, *, wait_s: float) -> PageAnswer:
+    async def _outcomes(self, consumer: str, receive: Receive, *, wait_s: float) -> PageAnswer:
         def take() -> list[dict[str, Any]]:
             self._store.outcomes.tell()
             until = self._store.clock.now() + _LEASE
@@ -165,26 +162,54 @@ class Gateway:
             )
             return [cloud_event(work.outcome) for work in taken]
 
-        return _page(await self._waited(take, bool, wait_s))
+        return _page(await self._waited(take, bool, receive, wait_s))
 
     async def _waited(
-        self, read: Callable[[], Result], is_enough: Callable[[Result], bool], wait_s: float
+        self,
+        read: Callable[[], Result],
+        is_enough: Callable[[Result], bool],
+        receive: Receive,
+        wait_s: float,
     ) -> Result:
-        """Return what `read` finds, read again after each commit until it is enough."""
+        """Return what `read` finds, read again after each commit until it is enough.
+
+        Whoever went away is read nothing for: what is leased to nobody waits for two minutes.
+        """
         loop = asyncio.get_running_loop()
         until, pause_s = loop.time() + wait_s, _PAUSE_S[0]
-        while True:
-            head = await _run(self._reading, self._store.feed.head)
-            found = await _run(self._reading, read)
-            if is_enough(found):
-                return found
-            while await _run(self._reading, self._store.feed.head) == head:
-                left_s = until - loop.time()
-                if left_s <= 0:
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            while True:
+                head = await _run(self._reading, self._store.feed.head)
+                _check_there(gone)
+                found = await _run(self._reading, read)
+                if is_enough(found):
                     return found
-                await asyncio.sleep(min(pause_s, left_s))
-                pause_s = min(2 * pause_s, _PAUSE_S[1])
-            pause_s = _PAUSE_S[0]
+                while await _run(self._reading, self._store.feed.head) == head:
+                    left_s = until - loop.time()
+                    if left_s <= 0:
+                        return found
+                    await asyncio.sleep(min(pause_s, left_s))
+                    _check_there(gone)
+                    pause_s = min(2 * pause_s, _PAUSE_S[1])
+                pause_s = _PAUSE_S[0]
+        finally:
+            gone.cancel()
+
+
+async def _gone(receive: Receive) -> None:
+    """Return once the asking program has gone away."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _cut_short() -> _Refused:
+    return _Refused(HTTPStatus.BAD_REQUEST, "cut_short", "the request was cut short")
+
+
+def _check_there(gone: "asyncio.Future[None]") -> None:
+    if gone.done():
+        raise _cut_short()
 
 
 async def _run(threads: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
@@ -209,7 +234,7 @@ async def _body(receive: Receive, kind: type[Document]) -> Document:
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            raise _Refused(HTTPStatus.BAD_REQUEST, "cut_short", "the request was cut short")
+            raise _cut_short()
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > _LARGEST_BYTES:

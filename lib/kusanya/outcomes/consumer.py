@@ -13,7 +13,7 @@ from kusanya.errors import ConfigurationError
 from kusanya.outcomes.shop import claim, claim_async
 from kusanya.outcomes.work_loop import Endings, WorkLoop
 from kusanya.store import Store
-from kusanya.store.records.outcomes import Ending, Kind, Outcome, Work
+from kusanya.store.records.outcomes import Ending, Kind, Outcome, Work, kind_of_success
 from kusanya.wire import Mode
 
 Handler = Callable[[Outcome, Any], None]
@@ -55,7 +55,8 @@ class Consumer:
         """Name a consumer that `kusanya outcomes add` made, or `store.outcomes.add`.
 
         `unexpected="paid"` is for a shop that creates its collections elsewhere: what no creation
-        of this store made is PAID, or PAID_AGAIN.
+        of this store made is PAID, or PAID_AGAIN; beside an attempt that is disputed it stays
+        UNEXPECTED.
         """
         self.store, self.name, self.mode = store, name, Mode(mode)
         self._loop = WorkLoop(store, name, Mode(mode), clock, random)
@@ -146,7 +147,7 @@ class Consumer:
         return Ending(seq=work.outcome.seq)
 
     async def _done_async(self, work: Work, connect: AsyncConnect) -> Ending:
-        handler = self._handler(work.outcome)
+        handler = await asyncio.to_thread(self._handler, work.outcome)
         reached = False
         try:
             if handler is not None:
@@ -170,7 +171,8 @@ class Consumer:
     def _handler(self, outcome: Outcome) -> Callable[[Outcome, Any], Any] | None:
         kind = outcome.kind
         if self._elsewhere and kind is Kind.UNEXPECTED and outcome.intent_id is None:
-            kind = Kind.PAID if outcome.ordinal == 1 else Kind.PAID_AGAIN
+            said = self.store.outcomes.of(self.mode, outcome.reference)
+            kind = kind_of_success([one for one in said if one.seq < outcome.seq])
         return self._handlers.get(kind)
 
     def _check(self) -> None:

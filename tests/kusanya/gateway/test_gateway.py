@@ -1,5 +1,6 @@
 """A shop in any language asks for money and learns what came of it, over plain HTTP."""
 
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -167,6 +168,37 @@ def test_a_cron_shop_pulls_what_it_has_to_do_and_says_what_is_done(
     assert (row.waiting, row.parked) == (0, 0)
 
 
+def test_who_went_away_while_waiting_is_given_nothing(
+    ask: Ask, payment_service: PaymentService, store: Store
+) -> None:
+    pay(ask)
+    payment_service.advance(20)
+    came: Iterator[dict[str, Any]] = iter(
+        [{"type": "http.request", "body": b""}, {"type": "http.disconnect"}]
+    )
+
+    async def receive() -> dict[str, Any]:
+        message = next(came)
+        if message["type"] == "http.disconnect":
+            for delivery in payment_service.deliveries:
+                deliver(store, payment_service, delivery)
+        return message
+
+    async def send(message: Any) -> None:
+        """Nobody reads it."""
+
+    client = Client(payment_service.test_key, base_url=payment_service.base_url)
+    gone = Gateway(store, client, mode=Mode.TEST, token=Secret(TOKEN))
+    asyncio.run(gone({
+        "type": "http", "method": "GET", "path": "/v1/outcomes", "raw_path": b"/v1/outcomes",
+        "query_string": b"consumer=php&wait=2",
+        "headers": [(b"authorization", f"Bearer {TOKEN}".encode())],
+    }, receive, send))  # fmt: skip
+    client.close()
+    [event] = ask("GET", "/v1/outcomes?consumer=php").json()
+    assert event["subject"] == "INV-1"
+
+
 def test_an_outcome_that_a_shop_cannot_act_on_is_left_to_a_person(
     ask: Ask, payment_service: PaymentService, store: Store
 ) -> None:
@@ -201,6 +233,8 @@ def test_the_channels_are_told(ask: Ask) -> None:
         ("GET", "/v1/orders/INV-1?wait=-1", None, 422, "invalid"),
         ("GET", "/v1/outcomes", None, 422, "invalid"),
         ("GET", "/v1/outcomes?consumer=nobody", None, 422, "store"),
+        ("POST", "/v1/outcomes/out_1/done?consumer=nobody", None, 422, "store"),
+        ("POST", "/v1/outcomes/out_1/parked?consumer=nobody", {"why": "x"}, 422, "store"),
         ("POST", "/v1/orders/INV-1", None, 404, "not_found"),
         ("GET", "/", None, 404, "not_found"),
     ],

@@ -221,6 +221,24 @@ def test_a_shop_that_creates_elsewhere_says_so(
     assert done == (["paid", "paid_again"] if unexpected == "paid" else ["unexpected"] * 2)
 
 
+def test_what_was_made_elsewhere_is_not_shipped_beside_a_parcel_that_is_disputed(
+    store: Store, facts: Facts, shop: ShopDatabase
+) -> None:
+    acted: list[str] = []
+    consumer = Consumer(
+        store, "shipping", mode=Mode.TEST, unexpected="paid", clock=facts.service.clock
+    )
+    for kind in Kind:
+        consumer.on(kind)(lambda outcome, tx, kind=kind: acted.append(kind.value))
+    facts.run("elsewhere 1", "succeeded 1")
+    consumer.drain(shop.connect)
+    facts.run("failed 1")
+    consumer.drain(shop.connect)
+    facts.run("elsewhere 2", "succeeded 2")
+    consumer.drain(shop.connect)
+    assert acted == ["paid", "disputed", "unexpected"], "a person decides, not a second parcel"
+
+
 def test_after_a_restore_nothing_is_silent_missed_or_done_twice(
     store: Store, facts: Facts, shop: ShopDatabase
 ) -> None:
@@ -274,6 +292,25 @@ def test_what_is_handed_out_again_is_what_was_taken_over_before(
     assert [effect[1] for effect in shop.effects()] == ["order-1", "order-2"]
 
 
+@pytest.mark.parametrize("all_", [False, True])
+def test_what_a_consumer_was_never_to_do_is_not_handed_out_again(
+    store: Store, facts: Facts, *, all_: bool
+) -> None:
+    since = facts.service.clock.now()
+    paid(facts, 1)
+    store.outcomes.add("late", mode=Mode.TEST, begin=None, all_=all_, actor="asha")
+    facts.service.clock.pass_by(timedelta(minutes=1))
+    paid(facts, 2)
+    store.outcomes.tell()
+    until = since + timedelta(days=1)
+    taken = store.outcomes.take("late", mode=Mode.TEST, by="a", until=until, limit=9)
+    for one in taken:
+        store.outcomes.done("late", one.outcome.id, mode=Mode.TEST)
+    assert store.outcomes.replay("late", since=since, actor="asha") == len(taken)
+    again = [one.outcome.reference for one in store.outcomes.work("late")]
+    assert again == (["order-1", "order-2"] if all_ else ["order-2"])
+
+
 def test_a_consumer_hears_of_its_own_mode_alone(
     store: Store, facts: Facts, shop: ShopDatabase
 ) -> None:
@@ -301,9 +338,14 @@ def test_who_pulls_ends_its_own_work_on_one_outcome_alone(store: Store, facts: F
         found = store.outcomes.take(name, mode=Mode.TEST, by="a", until=until, limit=9)
         taken[name] = [one.outcome.id for one in found]
     first, second, third = taken["books"]
-    store.outcomes.done("books", first)
-    store.outcomes.done("books", "nothing that is known")
-    store.outcomes.park("books", second, why="no stock")
+    store.outcomes.done("books", first, mode=Mode.TEST)
+    store.outcomes.done("books", "nothing that is known", mode=Mode.TEST)
+    store.outcomes.park("books", second, mode=Mode.TEST, why="no stock")
+    for name, mode in (("books", Mode.LIVE), ("boks", Mode.TEST)):
+        with pytest.raises(StoreError, match="consumer bo"):
+            store.outcomes.done(name, third, mode=mode)
+        with pytest.raises(StoreError, match="consumer bo"):
+            store.outcomes.park(name, third, mode=mode, why="no stock")
     left = {
         name: [(one.outcome.id, one.parked) for one in store.outcomes.work(name)] for name in taken
     }

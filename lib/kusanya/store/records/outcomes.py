@@ -156,8 +156,13 @@ def _success(order: OrderFacts, row: CollectionRow, told: Sequence[Outcome]) -> 
     made_by = _made_by(order, row)
     if made_by is None or (made_by.amount, CURRENCY) != (row.amount, row.currency):
         return Kind.UNEXPECTED
+    return kind_of_success([one for one in told if one.kind is not Kind.UNEXPECTED])
+
+
+def kind_of_success(told: Sequence[Outcome]) -> Kind:
+    """Return what the first word on a success is, beside what was told of the other attempts."""
     others = [last for of in {one.about for one in told} if (last := _last(told, of)) is not None]
-    if any(one.is_paid and one.kind is not Kind.UNEXPECTED for one in others):
+    if any(one.is_paid for one in others):
         return Kind.PAID_AGAIN
     # The parcel may be on its way for an attempt of which nobody knows whether it was paid.
     return Kind.UNEXPECTED if any(one.kind is Kind.DISPUTED for one in others) else Kind.PAID
@@ -280,7 +285,7 @@ class ConsumerRow(msgspec.Struct, frozen=True, kw_only=True):
     place: int
     """Outcomes of the journal up to here were taken over."""
     begins_at: datetime | None
-    """Earlier outcomes are not for it."""
+    """Earlier outcomes are not for it; None where it began with what became known afterwards."""
     epoch: str
     added_at: datetime
     waiting: int = 0

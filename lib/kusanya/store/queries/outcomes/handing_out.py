@@ -66,12 +66,7 @@ class OutcomeWork(StorePart):
         Durable on return. Raises StoreChanged after a restore, StoreError for an unknown consumer
         and for one of the other mode.
         """
-        row = self._named(name)
-        if row.mode is not mode:
-            raise StoreError(
-                f"consumer {name} is for {row.mode.value} mode, not for {mode.value} mode: "
-                "name another one"
-            )
+        row = self._of_mode(name, mode)
         now = self._clock.now()
         with self._reading("read the work of a consumer") as connection:
             check_epoch(connection, self._store_id, row.epoch, of=f"consumer {name}")
@@ -129,19 +124,22 @@ class OutcomeWork(StorePart):
         if given:
             self._act(act)
 
-    def done(self, name: str, outcome_id: str) -> None:
+    def done(self, name: str, outcome_id: str, *, mode: Mode) -> None:
         """Keep that an outcome is done, for who pulls; one that is done already stays so.
 
-        Durable on return. Raises StoreError.
+        Durable on return. Raises StoreError, also for an unknown consumer and one of the other
+        mode.
         """
+        self._of_mode(name, mode)
         self._act(
             lambda writing: writing.connection.execute(
                 delete(outcome_work).where(_of(name, outcome_id))
             )
         )
 
-    def park(self, name: str, outcome_id: str, *, why: str) -> None:
-        """Leave an outcome to a person, for who pulls. Durable on return. Raises StoreError."""
+    def park(self, name: str, outcome_id: str, *, mode: Mode, why: str) -> None:
+        """Leave an outcome to a person, for who pulls. Durable on return; raises as `done` does."""
+        self._of_mode(name, mode)
         parked = update(outcome_work).where(_of(name, outcome_id))
         values = {"parked": True, "why": clean(why), "claimed_by": None, "claimed_until": None}
         self._act(lambda writing: writing.connection.execute(parked.values(values)))
@@ -209,6 +207,7 @@ class OutcomeWork(StorePart):
         """Hand out again what became known from `since` on, audited; return how many that are.
 
         For a shop whose database was put back from a backup: what its table knows is done once.
+        What became known before the consumer began was never its own, and is not handed out.
         """
 
         def act(writing: Transaction) -> int:
@@ -216,8 +215,13 @@ class OutcomeWork(StorePart):
             if row is None:
                 raise unknown(name)
             it = outcome.c
+            began = (
+                it.at > to_us(row.added_at)
+                if row.begins_at is None
+                else it.at >= to_us(row.begins_at)
+            )
             again = select(it.seq).where(
-                it.mode == row.mode.value, it.seq <= row.place, it.at >= to_us(since)
+                it.mode == row.mode.value, it.seq <= row.place, it.at >= to_us(since), began
             )
             known = select(outcome_work.c.seq).where(outcome_work.c.consumer == name)
             places = writing.connection.execute(again.where(it.seq.not_in(known))).scalars().all()
@@ -235,6 +239,15 @@ class OutcomeWork(StorePart):
         if found is None:
             raise unknown(name)
         return found
+
+    def _of_mode(self, name: str, mode: Mode) -> ConsumerRow:
+        row = self._named(name)
+        if row.mode is not mode:
+            raise StoreError(
+                f"consumer {name} is for {row.mode.value} mode, not for {mode.value} mode: "
+                "name another one"
+            )
+        return row
 
     def _consumer(self, connection: Connection, name: str) -> ConsumerRow | None:
         query = select(consumer).where(consumer.c.name == clean(name, NAME_MAX))

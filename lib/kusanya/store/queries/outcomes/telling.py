@@ -148,7 +148,7 @@ class Outcomes(OutcomeWork):
                     name=clean(name, NAME_MAX),
                     mode=mode.value,
                     place=place,
-                    begins_at=maybe_us(begin),
+                    begins_at=0 if all_ else maybe_us(begin),
                     epoch=epoch_of(writing.connection, self._store_id),
                     added_at=to_us(writing.now),
                 )
