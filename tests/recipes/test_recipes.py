@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,6 +13,7 @@ from sqlalchemy import Engine, create_engine, text
 from tests.recipes import django_shop, fastapi_shop, flask_shop
 
 from kusanya import AsyncClient, Client, Store
+from kusanya.errors import ConfigurationError
 from kusanya.outcomes import Consumer, Kind, Outcome, ddl
 from kusanya.wire import Mode
 from kusanya_service.testing import PaymentService
@@ -200,3 +201,16 @@ def test_what_is_no_consumer_is_said_by_the_command(shop: Shop, named: str, why:
 
     with pytest.raises(CommandError, match=why):
         call_command("kusanya_outcomes", named, "--drain")
+
+
+@pytest.mark.parametrize("shop", ["django"], indirect=True)
+def test_a_transaction_that_is_not_of_djangos_default_database_ships_nothing(
+    shop: Shop, store: Store, payment_service: PaymentService
+) -> None:
+    shop.click("INV-1", "0754 000 001")
+    payment_service.advance(30)
+    with pytest.raises(ConfigurationError, match="by itself"):
+        shipping(store, ship).drain(nullcontext)
+    payment_service.advance(300)
+    shop.drain()
+    assert shop.shipped() == {"INV-1": 1, "INV-2": 0}

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError
-from kusanya.outcomes.shop import claim, claim_async
+from kusanya.outcomes.shop import NoTransactionError, claim, claim_async
 from kusanya.outcomes.work_loop import Endings, WorkLoop
 from kusanya.store import Store
 from kusanya.store.records.outcomes import Ending, Kind, Outcome, Work, kind_of_success
@@ -63,6 +63,8 @@ class Consumer:
         self._elsewhere = unexpected == "paid"
         self._handlers: dict[Kind, Callable[[Outcome, Any], Any]] = {}
         self._ignored: dict[Kind, str] = {}
+        self._commits = False
+        """Whether `connect` was seen to commit."""
 
     def on(self, *kinds: Kind) -> Callable[[Any], Any]:
         """Let the function below answer these kinds: `(outcome, tx)`, or async for `arun`."""
@@ -94,8 +96,9 @@ class Consumer:
 
         `connect` gives a context with a transaction of the shop's: it commits where the block ends
         and rolls back where it raises, as `engine.begin` or `django.db.transaction.atomic` does.
-        Raises ConfigurationError for a kind without a handler, StoreChanged after a restore,
-        StoreError for an unknown consumer and where the store cannot be read or written.
+        Raises ConfigurationError for a kind without a handler and for a `connect` that opens no
+        transaction or does not commit it, StoreChanged after a restore, StoreError for an unknown
+        consumer and where the store cannot be read or written.
         """
         self._loop.run(partial(self.run_once, connect))
 
@@ -142,6 +145,12 @@ class Consumer:
                     reached, tx = True, _of_django(opened)
                     if claim(tx, self.name, work.outcome):
                         handler(work.outcome, tx)
+                if not self._commits:
+                    with connect() as opened:
+                        again = claim(_of_django(opened), self.name, work.outcome)
+                        self._check_kept(claimed_again=again)
+        except NoTransactionError:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever a shop's handler raises is its outcome
             return self._failed(work, error, reached=reached)
         return Ending(seq=work.outcome.seq)
@@ -155,9 +164,24 @@ class Consumer:
                     reached = True
                     if await claim_async(tx, self.name, work.outcome):
                         await handler(work.outcome, tx)
+                if not self._commits:
+                    async with connect() as tx:
+                        again = await claim_async(tx, self.name, work.outcome)
+                        self._check_kept(claimed_again=again)
+        except NoTransactionError:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever a shop's handler raises is its outcome
             return self._failed(work, error, reached=reached)
         return Ending(seq=work.outcome.seq)
+
+    def _check_kept(self, *, claimed_again: bool) -> None:
+        """Raise NoTransactionError where the transaction before was not committed; ask once."""
+        if claimed_again:
+            raise NoTransactionError(
+                f"connect of consumer {self.name} does not commit its transaction: give one that "
+                "does where its block ends, such as engine.begin in the place of engine.connect"
+            )
+        self._commits = True
 
     def _failed(self, work: Work, error: Exception, *, reached: bool) -> Ending:
         """Return what a try came to that raised: parked, or due again."""

@@ -37,6 +37,10 @@ _PLACES: Final = {
 _MYSQL: Final = frozenset({"pymysql", "MySQLdb", "mysql", "mariadb", "asyncmy", "aiomysql"})
 
 
+class NoTransactionError(ConfigurationError):
+    """What was opened is no transaction that holds effect and claim together: an order is lost."""
+
+
 def ddl(database: str) -> str:
     """Return the SQL that makes the table in a shop's `postgresql`, `sqlite` or `mysql`.
 
@@ -52,16 +56,21 @@ def claim(tx: Any, consumer: str, outcome: Outcome) -> bool:
 
     `tx` is a connection or a cursor of the DB-API (sqlite3, psycopg, ...), a `Connection` or
     `Session` of SQLAlchemy, or `django.db.connection`. Durable when the caller commits `tx`, with
-    whatever it writes in it. Errors are those of the driver; ConfigurationError for something else.
+    whatever it writes in it. Errors are those of the driver; NoTransactionError for something else,
+    and for a connection that commits each statement by itself.
     """
     if hasattr(tx, "exec_driver_sql") or hasattr(tx, "get_bind"):
+        opened = tx.connection() if hasattr(tx, "get_bind") else tx
+        _check_transaction(opened.connection.dbapi_connection)
         return _rows(tx.execute(*_of_sqlalchemy(tx, consumer, outcome))) == 1
     statement = _statement(tx)
     if not hasattr(tx, "cursor"):
         if not hasattr(tx, "execute"):
-            raise ConfigurationError(f"a {type(tx).__qualname__} is no transaction of a database")
+            raise NoTransactionError(f"a {type(tx).__qualname__} is no transaction of a database")
+        _check_transaction(getattr(tx, "connection", tx))
         tx.execute(statement, (consumer, outcome.id))
         return _rows(tx) == 1
+    _check_transaction(tx)
     cursor = tx.cursor()
     try:
         cursor.execute(statement, (consumer, outcome.id))
@@ -73,13 +82,37 @@ def claim(tx: Any, consumer: str, outcome: Outcome) -> bool:
 async def claim_async(tx: Any, consumer: str, outcome: Outcome) -> bool:
     """Do what `claim` does, with psycopg's AsyncConnection, asyncpg, or SQLAlchemy's async ones."""
     if hasattr(tx, "exec_driver_sql") or hasattr(tx, "get_bind"):
+        opened = await tx.connection() if hasattr(tx, "get_bind") else tx
+        _check_transaction(opened.sync_connection.connection.dbapi_connection)
         return _rows(await tx.execute(*_of_sqlalchemy(tx, consumer, outcome))) == 1
+    _check_transaction(tx)
     if type(tx).__module__.startswith("asyncpg"):
         said: str = await tx.execute(_OR_NOTHING.format("$1", "$2"), consumer, outcome.id)
         return said.endswith(" 1")
     async with tx.cursor() as cursor:
         await cursor.execute(_statement(tx), (consumer, outcome.id))
         return _rows(cursor) == 1
+
+
+def _check_transaction(driver: Any) -> None:
+    """Raise NoTransactionError where a driver's connection is known to commit each statement."""
+    kind = type(driver).__module__.partition(".")[0]
+    if kind == "sqlite3":
+        alone = driver.isolation_level is None and not driver.in_transaction
+    elif hasattr(driver, "is_in_transaction"):  # asyncpg
+        alone = not driver.is_in_transaction()
+    elif kind == "django":
+        alone = driver.get_autocommit()
+    else:
+        info = getattr(driver, "info", None)
+        is_open = getattr(driver, "in_transaction", False) is True
+        is_open = is_open or getattr(info, "transaction_status", 0) != 0
+        alone = getattr(driver, "autocommit", False) is True and not is_open
+    if alone:
+        raise NoTransactionError(
+            f"a {type(driver).__qualname__} that commits each statement by itself is no "
+            "transaction: what fails after the claim would never be done (let connect open one)"
+        )
 
 
 def _of_sqlalchemy(tx: Any, consumer: str, outcome: Outcome) -> tuple[Any, dict[str, str]]:

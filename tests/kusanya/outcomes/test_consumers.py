@@ -1,7 +1,10 @@
 """What a shop does for an outcome is done once, whoever dies when; one bad order stops itself."""
 
-from contextlib import contextmanager
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -188,6 +191,28 @@ def test_a_shops_database_that_is_away_is_no_try(
         facts.service.clock.pass_by(timedelta(seconds=5))
     assert [work.tries for work in store.outcomes.work("shipping")] == [0, 0]
     assert consumer.drain(shop.connect) == 2
+
+
+@pytest.mark.parametrize("isolation", ["DEFERRED", None], ids=["no commit", "autocommit"])
+def test_a_connection_that_is_no_transaction_ends_the_consumer_before_an_order_is_lost(
+    store: Store, facts: Facts, shop: ShopDatabase, tmp_path: Path, isolation: Any
+) -> None:
+    paid(facts, 1)
+    consumer = shop.consumer(store)
+
+    @contextmanager
+    def connect() -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(tmp_path / "shop.db", isolation_level=isolation)) as opened:
+            yield opened
+
+    with pytest.raises(ConfigurationError, match="transaction"):
+        consumer.drain(connect)
+    assert shop.effects() == []
+    facts.service.clock.pass_by(timedelta(hours=1))
+    assert shop.consumer(store).drain(shop.connect) == 1
+    assert [effect[1] for effect in shop.effects()] == ["order-1"]
+    [row] = store.outcomes.consumers()
+    assert (row.waiting, row.parked) == (0, 0)
 
 
 def test_each_kind_is_answered_or_ignored_by_name(store: Store, shop: ShopDatabase) -> None:

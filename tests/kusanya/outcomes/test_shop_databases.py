@@ -123,7 +123,8 @@ async def _asyncpg(address: str) -> AsyncIterator[Any]:
     asyncpg: Any = import_module("asyncpg")
     tx = await asyncpg.connect(address)
     try:
-        yield tx
+        async with tx.transaction():
+            yield tx
     finally:
         await tx.close()
 
@@ -160,6 +161,71 @@ def test_an_async_connection_claims_as_well(
 
     assert asyncio.run(twice()) == [True, False]
     assert asyncio.run(twice()) == [False, False], "it was committed"
+
+
+def _sqlite_alone(address: str) -> Any:
+    return sqlite3.connect(address.removeprefix("sqlite:///"), isolation_level=None)
+
+
+def _psycopg_alone(address: str) -> Any:
+    return psycopg.connect(address, autocommit=True)
+
+
+def _cursor_alone(address: str) -> Any:
+    return _sqlite_alone(address).cursor()
+
+
+def _connection_alone(address: str) -> Any:
+    return _engine(address).connect().execution_options(isolation_level="AUTOCOMMIT")
+
+
+def _session_alone(address: str) -> Any:
+    return Session(_engine(address).execution_options(isolation_level="AUTOCOMMIT"))
+
+
+ALONE = [
+    ("sqlite", _sqlite_alone), ("sqlite", _cursor_alone), ("sqlite", _connection_alone),
+    ("postgres", _psycopg_alone), ("postgres", _connection_alone), ("postgres", _session_alone),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("address", "connect"),
+    [pytest.param(*way, marks=pytest.mark.postgres if "post" in way[0] else ()) for way in ALONE],
+    indirect=["address"],
+    ids=[f"{engine}-{way.__name__[1:]}" for engine, way in ALONE],
+)
+def test_a_connection_that_commits_each_statement_is_refused_before_it_claims(
+    address: str, connect: Callable[[str], Any]
+) -> None:
+    with closing(connect(address)) as tx, pytest.raises(ConfigurationError, match="by itself"):
+        claim(tx, "shipping", OUTCOME)
+    usual = _psycopg if address.startswith("postgres") else _sqlite3
+    with closing(usual(address)) as tx:
+        assert claim(tx, "shipping", OUTCOME), "nothing was claimed"
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("address", ["postgres"], indirect=True)
+def test_a_transaction_that_was_opened_by_hand_is_one(address: str) -> None:
+    with closing(_psycopg_alone(address)) as tx, tx.transaction():
+        assert claim(tx, "shipping", OUTCOME)
+
+    async def by_pool() -> None:
+        asyncpg: Any = import_module("asyncpg")
+        tx = await asyncpg.connect(address)
+        with pytest.raises(ConfigurationError, match="by itself"):
+            await claim_async(tx, "shipping", OUTCOME)
+        await tx.close()
+
+    asyncio.run(by_pool())
+
+
+def test_begin_by_hand_is_a_transaction_of_sqlite_too(tmp_path: Path) -> None:
+    with closing(_sqlite_alone(str(tmp_path / "shop.db"))) as tx:
+        tx.execute(ddl("sqlite"))
+        tx.execute("BEGIN")
+        assert claim(tx, "shipping", OUTCOME)
 
 
 @pytest.mark.parametrize("dialect", ["mysql", "mariadb"])
