@@ -13,10 +13,13 @@ from kusanya_console.cli.options import (
     profile_of,
     since_of,
 )
+from kusanya_console.cli.outcomes import hand_out_again
 from kusanya_console.cli.own_secrets import own_secrets
 from kusanya_console.output import USAGE, Refused, say
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from kusanya.outcomes import Forwarder
     from kusanya.privacy.secret import Secret
     from kusanya.profiles import Profile
@@ -35,7 +38,11 @@ def forward(
         typer.Option(help="Address of the shop's handler; KUSANYA_FORWARD_TO or its _FILE else."),
     ] = None,
     consumer: Annotated[
-        str, typer.Option(help="The consumer's name; a new one begins with what comes from now on.")
+        str,
+        typer.Option(
+            help="The consumer's name; a new one begins at --since, else with what comes from now "
+            "on."
+        ),
     ] = "forward",
     since: Annotated[
         str | None, typer.Option(help="Post again from then on: 2h, 18:00, yesterday 18:00.")
@@ -77,11 +84,8 @@ def forward(
         raise Refused(str(error), code=USAGE) from error
     with (
         Store.open(chosen.store, clock=time, create=False) as opened,
-        forwarder_of(opened, chosen, url, consumer=consumer) as forwarder,
+        forwarder_of(opened, chosen, url, consumer=consumer, since=again) as forwarder,
     ):
-        if again is not None:
-            count = opened.outcomes.replay(consumer, since=again, actor=opened.audit.actor)
-            say(f"{count:,} outcomes are handed out again")
         if drain:
             say(f"{forwarder.drain():,} outcomes were taken by {shown(url)}")
             return
@@ -91,9 +95,17 @@ def forward(
         forwarder.run()
 
 
-def forwarder_of(store: "Store", profile: "Profile", url: str, *, consumer: str) -> "Forwarder":
+def forwarder_of(
+    store: "Store",
+    profile: "Profile",
+    url: str,
+    *,
+    consumer: str,
+    since: "datetime | None" = None,
+) -> "Forwarder":
     """Return what forwards to an address; the consumer is added where there is none yet.
 
+    From `since` on a new one begins, and one that is there is handed out again what it had.
     Raises Refused for an address or a secret that cannot be used.
     """
     from kusanya.alarms.notify import shown
@@ -109,7 +121,9 @@ def forwarder_of(store: "Store", profile: "Profile", url: str, *, consumer: str)
     except ConfigurationError as error:
         raise Refused(f"{shown(url)}: {error}", code=USAGE) from error
     if all(row.name != consumer for row in store.outcomes.consumers()):
-        store.outcomes.add(consumer, mode=profile.mode, begin=None, actor=store.audit.actor)
+        store.outcomes.add(consumer, mode=profile.mode, begin=since, actor=store.audit.actor)
+    elif since is not None:
+        say(hand_out_again(store, consumer, since))
     return forwarder
 
 

@@ -140,8 +140,23 @@ def outcomes_replay(
     """
     at = since_of("--since", since, now=now(clock))
     with _opened(profile, store) as (opened, _):
-        count = opened.outcomes.replay(consumer, since=at, actor=opened.audit.actor)
-    say(f"{count:,} outcomes are handed out again")
+        say(hand_out_again(opened, consumer, at))
+
+
+def hand_out_again(store: "Store", consumer: str, since: "datetime") -> str:
+    """Hand a consumer again what it had from a time on, and return what is said of it."""
+    count = store.outcomes.replay(consumer, since=since, actor=store.audit.actor)
+    said = f"{count:,} outcomes are handed out again"
+    from kusanya.domain.business_day import format_instant
+
+    began = next(row.began_at for row in store.outcomes.consumers() if row.name == consumer)
+    if began <= since:
+        return said
+    return (
+        f"{said}; what became known before {format_instant(began, now=store.clock.now())} was "
+        f"never for {consumer}: a new consumer can begin earlier (kusanya outcomes add NAME "
+        "--begin TIME)"
+    )
 
 
 @_outcomes.command("rejoin", epilog="Example: kusanya outcomes rejoin shipping")

@@ -59,8 +59,14 @@ def test_what_comes_from_the_first_start_on_is_posted_once_and_what_was_lost_aga
         pay(url, 2)
         assert kusanya(*forward)[1] == f"1 outcomes were taken by {shown(shop)}\n"
         assert kusanya(*forward)[1] == f"0 outcomes were taken by {shown(shop)}\n"
-        out = kusanya(*forward, "--since", "1h")[1].splitlines()
-        assert out[1] == f"2 outcomes were taken by {shown(shop)}"
+        said, taken = kusanya(*forward, "--since", "1h")[1].splitlines()
+        assert said.startswith("1 outcomes are handed out again; what became known before ")
+        assert "was never for forward: a new consumer can begin earlier" in said
+        assert taken == f"1 outcomes were taken by {shown(shop)}"
+        new = kusanya(*forward, "--consumer", "other", "--since", "1h")[1]
+        assert new == f"2 outcomes were taken by {shown(shop)}\n"
+        again = kusanya(*forward, "--consumer", "other", "--since", "10min")[1].splitlines()
+        assert again[0] == "2 outcomes are handed out again"
     subjects = [event["subject"] for event in shop.events]
     assert len(set(subjects)) == 2
     assert len({headers["webhook-id"] for headers in shop.headers}) == 2

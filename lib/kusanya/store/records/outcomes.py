@@ -294,3 +294,8 @@ class ConsumerRow(msgspec.Struct, frozen=True, kw_only=True):
     newest_parked: datetime | None = None
     oldest_paid: datetime | None = None
     """When the customer paid who waits longest, with what is parked."""
+
+    @property
+    def began_at(self) -> datetime:
+        """Return from when on outcomes are for it."""
+        return self.begins_at or self.added_at

@@ -28,6 +28,7 @@ from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import StoreError
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.outcomes.rows import (
+    ADDED,
     OUTCOME,
     WORK,
     audit_of,
@@ -43,6 +44,7 @@ from kusanya.store.records.outcomes import (
     Work,
 )
 from kusanya.store.tables.schema import (
+    audit,
     consumer,
     outcome,
     outcome_work,
@@ -216,7 +218,7 @@ class OutcomeWork(StorePart):
                 raise unknown(name)
             it = outcome.c
             began = (
-                it.at > to_us(row.added_at)
+                it.seq > _added_at_place(row)
                 if row.begins_at is None
                 else it.at >= to_us(row.begins_at)
             )
@@ -269,6 +271,12 @@ def _after(row: ConsumerRow) -> Select[Any]:
     it = outcome.c
     query = select(it.seq).where(it.mode == row.mode.value, it.seq > row.place).order_by(it.seq)
     return query if row.begins_at is None else query.where(it.at >= to_us(row.begins_at))
+
+
+def _added_at_place(row: ConsumerRow) -> Any:
+    """Return the query for the place in the journal where a consumer was added."""
+    mine = and_(audit.c.act == ADDED, audit.c.subject == row.name)
+    return select(func.coalesce(func.max(audit.c.seq), 0)).where(mine).scalar_subquery()
 
 
 def _new_work(name: str, seq: int, *, due_at: datetime) -> Any:

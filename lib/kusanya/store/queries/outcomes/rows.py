@@ -25,6 +25,8 @@ from kusanya.store.tables.values import from_us, maybe_at
 from kusanya.store.writer.batch import Transaction
 from kusanya.wire import Mode
 
+ADDED: Final = "add consumer"
+"""The act by which a consumer begins; its place in the journal is where that was."""
 FIELDS: Final = Outcome.__struct_fields__
 
 OUTCOME: Final = tuple(outcome.c[name] for name in FIELDS)

@@ -22,6 +22,7 @@ from kusanya.state.fold import fold
 from kusanya.store.queries.intents.order import order_of
 from kusanya.store.queries.outcomes.handing_out import OutcomeWork, with_waiting
 from kusanya.store.queries.outcomes.rows import (
+    ADDED,
     FIELDS,
     OUTCOME,
     audit_of,
@@ -154,9 +155,7 @@ class Outcomes(OutcomeWork):
                 )
             )
             since = "all" if all_ else "now" if begin is None else begin.isoformat()
-            audit_of(
-                writing, actor, "add consumer", name, f"{mode.value} mode, begins with: {since}"
-            )
+            audit_of(writing, actor, ADDED, name, f"{mode.value} mode, begins with: {since}")
 
         self._act(begin_telling)
         # What is old is told too: the second success of an old order is not its first.
