@@ -15,14 +15,16 @@ from tests.kit.payments import by_event, watch
 
 import kusanya_books as reconcile
 from kusanya.errors import ConfigurationError, PackRefused
+from kusanya.intents.ruling import ruled
 from kusanya.state.observation import Observation
 from kusanya.store import Store
+from kusanya.wire import Mode
 from kusanya_books import columns
 from kusanya_books.columns import CLOSED
 from kusanya_books.judge import report
 from kusanya_books.judge.report import CloseResult
 from kusanya_books.pack import close
-from kusanya_books.read import load
+from kusanya_books.read import earlier_pack, load
 from kusanya_books.request.close_request import CloseRequest
 
 pytestmark = pytest.mark.usefixtures("no_settings")
@@ -246,6 +248,57 @@ def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
     carried = reconcile.run(CloseRequest(**april), out=tmp_path / "april")
     assert carried.folder is not None
     assert "col_9" in (carried.folder / "csv" / "late.csv").read_text()
+
+
+def open_of(result: CloseResult) -> list[tuple[str, str, int]]:
+    """Return code, collection and amount of what a pack leaves open in the books."""
+    assert result.folder is not None
+    earlier = earlier_pack.read(result.folder).carried
+    assert earlier is not None
+    items = earlier.items
+    mine = items[(items["leg"] == "books") & (items["standing"] == "break")]
+    return [
+        (row.break_code, str(row.collection_id), int(row.amount)) for row in columns.records(mine)
+    ]
+
+
+@pytest.mark.parametrize("has_books", [True, False], ids=["with books", "without books"])
+def test_a_success_that_is_none_any_more_stays_open_until_the_books_take_it_back(
+    store: Store, closed: ClosedMonth, tmp_path: Path, *, has_books: bool
+) -> None:
+    store.record(paid(1, status="failed", failure_code="declined", at=NOON + timedelta(hours=1)))
+    for day in (35, 65, 95):
+        store.record(paid(2 * day, at=NOON + timedelta(days=day)))
+    previous, ends = str(closed.folder), []
+    for month, day in ((4, 35), (5, 65), (6, 95)):
+        at = NOON + timedelta(days=day)
+        if month == 6:
+            seen = store.collections.observations("col_1", Mode.LIVE)
+            said = paid(1, status="failed", at=NOON + timedelta(hours=1)).collection
+            fact = ruled(said, seen, mode=Mode.LIVE, now=at)
+            store.collections.rule(fact, why="the service says so", actor="asha")
+        lines = [f"R-{2 * day},{2_000 * day},TZS,{at:%Y-%m-%d}T12:00:00+03:00"]
+        given = books(tmp_path, *lines) if has_books or month == 6 else ""
+        request: Any = {"period": f"2026-0{month}", "ledger": given, "previous": previous}
+        made = reconcile.run(
+            CloseRequest(store=str(tmp_path / "store.db"), mode="live", **request),
+            out=tmp_path / "packs",
+        )
+        assert made.folder is not None
+        previous = str(made.folder)
+        ends.append(open_of(made))
+    contradicted, unpaid = ("contradiction", "col_1", 1_000), ("status_mismatch", "col_1", 1_000)
+    assert ends == [[contradicted], [contradicted], [unpaid]]
+    store.record(paid(250, at=NOON + timedelta(days=125)))
+    back = ["R-250,250000,TZS,2026-07-08T12:00:00+03:00", "R-1,-1000,TZS,2026-07-02T12:00:00+03:00"]
+    july = reconcile.run(
+        CloseRequest(
+            store=str(tmp_path / "store.db"), mode="live", period="2026-07",
+            ledger=books(tmp_path, *back), previous=previous,
+        ),
+        out=tmp_path / "packs",
+    )  # fmt: skip
+    assert open_of(july) == []
 
 
 def test_a_folder_that_is_no_pack_or_of_another_store_is_refused(

@@ -184,11 +184,17 @@ def _judge_books(
 ) -> pd.DataFrame | None:
     """Return the rows of what was carried, matched again; None where there is nothing to match.
 
-    Without books nothing is proven: what was open stays open.
+    Without books nothing is proven: what was open stays open, and so does what they had of payments
+    that are none any more.
     """
     items = carried.items[carried.items["leg"] == BOOKS]
     since = carried.ids_since if carried.had_books else ()
-    if books is None or (items.empty and not since):
+    if books is None:
+        # Whatever they say: what they had of a payment that is none is still in them.
+        if not carried.no_longer_paid:
+            return None
+        books = columns.empty(LEDGER)
+    if items.empty and not since:
         return None
     keys = carried.keys()
     days = [*items["day"].dropna(), *carried.lines["booked_day"].dropna()]
@@ -276,9 +282,11 @@ def _known_since(
     inputs: Inputs, carried: EarlierPeriod, lacking: list[Item], *, besides: set[str]
 ) -> Iterator[Item]:
     """Yield what lacks of payments that became known since, but for what is listed already."""
+    ids = carried.no_longer_paid if inputs.books is None else carried.ids_since
     for item in lacking:
         was_compared = item["leg"] != BOOKS or carried.had_books
-        is_of_them = item["leg"] == STATEMENT or item["collection_id"] in carried.ids_since
+        known = ids if item["leg"] == BOOKS else carried.ids_since
+        is_of_them = item["leg"] == STATEMENT or item["collection_id"] in known
         if was_compared and is_of_them and item["break_id"] not in besides:
             yield open_items.decided({**item, "carried_from": _span(inputs)}, inputs)
 

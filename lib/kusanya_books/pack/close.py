@@ -23,6 +23,7 @@ from kusanya_books.columns import (
     DELTA,
     DUE,
     FILES,
+    ITEMS,
     KEYS,
     LEDGER,
     DType,
@@ -146,7 +147,8 @@ def prepare(
     if earlier is not None:
         since = _sides(earlier, folder, request)
         late = compare(since.before, since.now, closed_run_id=str(earlier.manifest["run_id"]))
-        carried = None if carried is None else _with_news(carried, since, late)
+        basis = earlier.manifest["made_from"].get("basis", "gross")
+        carried = None if carried is None else _with_news(carried, since, late, basis=basis)
         asked = msgspec.structs.replace(request, as_of=since.as_of)
     booked_on = account_map.read(Path(request.accounts)) if request.accounts else None
     loaded = load.inputs(asked, carried=carried, evidence=True, on_disk=True, progress=progress)
@@ -335,14 +337,27 @@ def compare(before: pd.DataFrame, now: pd.DataFrame, *, closed_run_id: str) -> p
         return engine.frame(query("close/delta"), DELTA, {"closed_run_id": closed_run_id})
 
 
-def _with_news(carried: EarlierPeriod, since: _Sides, late: pd.DataFrame) -> EarlierPeriod:
-    """Return what is carried, with what succeeded and became due in its period since its close."""
+def _with_news(
+    carried: EarlierPeriod, since: _Sides, late: pd.DataFrame, *, basis: str
+) -> EarlierPeriod:
+    """Return what is carried, with what its period says otherwise since its close.
+
+    That is what succeeded, what became due, and what the books still have and is no success now.
+    """
     with open_engine() as engine:
+        engine.define({"net_basis": basis == "net"})
         engine.register("before", since.before, CLOSED)
         engine.register("now", since.now, CLOSED)
         engine.register("late", late, DELTA)
+        engine.register("lines", carried.lines, LEDGER)
+        engine.register("items", carried.items, ITEMS)
+        turned = columns.empty(LEDGER)
+        if carried.had_books:
+            turned = engine.frame(query("close/paid_no_more"), LEDGER)
         return msgspec.structs.replace(
             carried,
+            lines=pd.concat([carried.lines, turned], ignore_index=True),
+            no_longer_paid=frozenset(turned["collection_id"]),
             paid_since=engine.frame(query("close/paid_since"), KEYS),
             due_since=engine.frame(query("close/due"), DUE),
         )

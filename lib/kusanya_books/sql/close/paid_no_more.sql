@@ -1,0 +1,34 @@
+-- The lines of the books that agreed with what succeeded when the period was closed, and is no success
+-- now: as one line for each payment, however it was booked. An order of which lines or items are carried
+-- is judged by those.
+SELECT
+    (SELECT least(coalesce(min(row_no), 0), 0) FROM lines) - row_number() OVER (ORDER BY b.id) AS row_no,
+    b.reference,
+    b.id AS collection_id,
+    b.amount - CASE WHEN {net_basis} THEN coalesce(b.fee, 0) ELSE 0 END AS amount,
+    NULL::BIGINT AS fee,
+    b.currency,
+    b.channel,
+    'paid' AS status,
+    (b.business_day::TIMESTAMP - INTERVAL 3 HOUR) AT TIME ZONE 'UTC' AS booked_at,
+    b.business_day AS booked_day,
+    'payment' AS kind
+FROM before AS b
+SEMI JOIN late AS l ON l.key = b.id
+INNER JOIN now AS n ON n.id = b.id
+WHERE
+    b.status IN {paid}
+    AND n.status NOT IN {paid}
+    AND NOT EXISTS (
+        SELECT 1
+        FROM lines AS k
+        WHERE
+            k.collection_id = b.id
+            OR lower(trim(k.reference)) = lower(trim(b.reference))
+    )
+    AND NOT EXISTS (
+        SELECT 1
+        FROM items AS i
+        WHERE i.leg = 'books' AND i.collection_id = b.id
+    )
+ORDER BY b.id
