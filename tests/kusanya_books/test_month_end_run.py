@@ -301,6 +301,24 @@ def test_a_success_that_is_none_any_more_stays_open_until_the_books_take_it_back
     assert open_of(july) == []
 
 
+def test_a_payment_of_which_another_sum_was_heard_since_stays_open_in_every_month(
+    store: Store, closed: ClosedMonth, tmp_path: Path
+) -> None:
+    store.record(paid(1, amount=900, at=NOON + timedelta(hours=1)))
+    previous = str(closed.folder)
+    for month, day in ((4, 35), (5, 65)):
+        at = NOON + timedelta(days=day)
+        store.record(paid(2 * day, at=at))
+        given = books(tmp_path, f"R-{2 * day},{2_000 * day},TZS,{at:%Y-%m-%d}T12:00:00+03:00")
+        request: Any = {"period": f"2026-0{month}", "ledger": given, "previous": previous}
+        made = reconcile.run(
+            CloseRequest(store=str(tmp_path / "store.db"), mode="live", **request),
+            out=tmp_path / "packs",
+        )
+        previous = str(made.folder)
+        assert open_of(made) == [("contradiction", "col_1", 1_000)]
+
+
 def test_a_folder_that_is_no_pack_or_of_another_store_is_refused(
     closed: ClosedMonth, store: Store, tmp_path: Path
 ) -> None:

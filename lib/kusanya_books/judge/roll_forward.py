@@ -185,13 +185,13 @@ def _judge_books(
     """Return the rows of what was carried, matched again; None where there is nothing to match.
 
     Without books nothing is proven: what was open stays open, and so does what they had of payments
-    that are none any more.
+    that are otherwise now.
     """
     items = carried.items[carried.items["leg"] == BOOKS]
     since = carried.ids_since if carried.had_books else ()
     if books is None:
-        # Whatever they say: what they had of a payment that is none is still in them.
-        if not carried.no_longer_paid:
+        # Whatever they say: what they had of such a payment is still in them.
+        if not carried.otherwise_now:
             return None
         books = columns.empty(LEDGER)
     if items.empty and not since:
@@ -282,7 +282,7 @@ def _known_since(
     inputs: Inputs, carried: EarlierPeriod, lacking: list[Item], *, besides: set[str]
 ) -> Iterator[Item]:
     """Yield what lacks of payments that became known since, but for what is listed already."""
-    ids = carried.no_longer_paid if inputs.books is None else carried.ids_since
+    ids = carried.otherwise_now if inputs.books is None else carried.ids_since
     for item in lacking:
         was_compared = item["leg"] != BOOKS or carried.had_books
         known = ids if item["leg"] == BOOKS else carried.ids_since

@@ -342,7 +342,7 @@ def _with_news(
 ) -> EarlierPeriod:
     """Return what is carried, with what its period says otherwise since its close.
 
-    That is what succeeded, what became due, and what the books still have and is no success now.
+    That is what succeeded, what became due, and what the books have as it was.
     """
     with open_engine() as engine:
         engine.define({"net_basis": basis == "net"})
@@ -353,11 +353,11 @@ def _with_news(
         engine.register("items", carried.items, ITEMS)
         turned = columns.empty(LEDGER)
         if carried.had_books:
-            turned = engine.frame(query("close/paid_no_more"), LEDGER)
+            turned = engine.frame(query("close/otherwise_now"), LEDGER)
         return msgspec.structs.replace(
             carried,
             lines=pd.concat([carried.lines, turned], ignore_index=True),
-            no_longer_paid=frozenset(turned["collection_id"]),
+            otherwise_now=frozenset(turned["collection_id"]),
             paid_since=engine.frame(query("close/paid_since"), KEYS),
             due_since=engine.frame(query("close/due"), DUE),
         )

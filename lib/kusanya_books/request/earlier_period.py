@@ -34,9 +34,9 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of the settlement statement that a bank's open item is about."""
     paid_since: pd.DataFrame | None = None
     """What succeeded in it, as is known since its close, as `KEYS`: no side has agreed to it."""
-    no_longer_paid: frozenset[str] = frozenset()
-    """The ids of what succeeded when it was closed, agreed with the books, and is no success now:
-    its lines are among `lines`."""
+    otherwise_now: frozenset[str] = frozenset()
+    """The ids of what succeeded when it was closed, agreed with the books, and is no success, or
+    another sum, now: its lines are among `lines`."""
     due_since: pd.DataFrame | None = None
     """What the provider owes for it since, as `DUE`."""
 
@@ -56,9 +56,9 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ids_since(self) -> frozenset[str]:
-        """Return the ids of what became a success in it, or is none any more, after its close."""
+        """Return the ids of what became a success in it, or is otherwise now, after its close."""
         paid = frozenset() if self.paid_since is None else frozenset(self.paid_since["id"])
-        return paid | self.no_longer_paid
+        return paid | self.otherwise_now
 
     def adjoins(self, period: Period) -> bool:
         """Return whether no day lies between the earlier period and `period`."""

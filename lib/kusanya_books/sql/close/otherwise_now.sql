@@ -1,5 +1,5 @@
--- The lines of the books that agreed with what succeeded when the period was closed, and is no success
--- now: as one line for each payment, however it was booked. An order of which lines or items are carried
+-- The lines of the books that agreed with what succeeded when the period was closed, and would not agree
+-- with what is known of it now: as one line for each payment, however it was booked. An order of which lines or items are carried
 -- is judged by those.
 SELECT
     (SELECT least(coalesce(min(row_no), 0), 0) FROM lines) - row_number() OVER (ORDER BY b.id) AS row_no,
@@ -18,7 +18,13 @@ SEMI JOIN late AS l ON l.key = b.id
 INNER JOIN now AS n ON n.id = b.id
 WHERE
     b.status IN {paid}
-    AND n.status NOT IN {paid}
+    AND (
+        n.status NOT IN {paid}
+        OR n.contradictions > b.contradictions
+        OR n.amount <> b.amount
+        OR n.currency <> b.currency
+        OR ({net_basis} AND n.fee IS DISTINCT FROM b.fee)
+    )
     AND NOT EXISTS (
         SELECT 1
         FROM lines AS k
