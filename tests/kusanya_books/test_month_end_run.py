@@ -301,6 +301,28 @@ def test_a_success_that_is_none_any_more_stays_open_until_the_books_take_it_back
     assert open_of(july) == []
 
 
+def test_what_is_heard_of_a_month_after_the_next_one_was_closed_stays_open_too(
+    store: Store, closed: ClosedMonth, tmp_path: Path
+) -> None:
+    previous, said = str(closed.folder), []
+    for month, day in ((4, 35), (5, 65), (6, 95)):
+        at = NOON + timedelta(days=day)
+        store.record(paid(2 * day, at=at))
+        if month == 5:
+            store.record(paid(7, at=NOON))
+            store.record(paid(1, status="failed", at=NOON + timedelta(hours=1)))
+        given = books(tmp_path, f"R-{2 * day},{2_000 * day},TZS,{at:%Y-%m-%d}T12:00:00+03:00")
+        request: Any = {"period": f"2026-0{month}", "ledger": given, "previous": previous}
+        made = reconcile.run(
+            CloseRequest(store=str(tmp_path / "store.db"), mode="live", **request),
+            out=tmp_path / "packs",
+        )
+        previous = str(made.folder)
+        said.append(sorted((of, amount) for _, of, amount in open_of(made)))
+    lacks = [("col_1", 1_000), ("col_7", 7_000)]
+    assert said == [[], lacks, lacks]
+
+
 def test_a_payment_of_which_another_sum_was_heard_since_stays_open_in_every_month(
     store: Store, closed: ClosedMonth, tmp_path: Path
 ) -> None:

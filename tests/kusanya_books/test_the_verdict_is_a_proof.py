@@ -8,6 +8,7 @@ from pathlib import Path
 from shutil import copy
 from typing import Any
 
+import msgspec
 import pytest
 from tests.kit.payments import polled
 
@@ -107,6 +108,29 @@ def test_five_nights_find_on_the_second_what_was_never_booked_and_never_paid(
     assert [(row["rows"], row["amount"]) for row in carried] == [(3, 252_000)]
     assert second["previous"] == Path(first["folder"]).name
     assert [code for code, _ in endings[2:]] == [1, 1, 1], "they stay until somebody acts"
+
+
+@pytest.mark.parametrize("heard_on", [1, 2, 3])
+def test_what_is_heard_days_later_is_named_by_the_next_night_and_every_later_one(
+    close: Close, store: Store, moment: Moment, tmp_path: Path, heard_on: int
+) -> None:
+    lines: list[str] = []
+    said = []
+    for night in range(5):
+        noon = MONDAY + timedelta(days=night)
+        store.record(polled(night, noon))
+        lines.append(f"R-{night},1000,TZS,{noon:%Y-%m-%d}")
+        if night == heard_on:
+            late = polled("late", MONDAY, amount=7_000)
+            store.record(msgspec.structs.replace(late, observed_at=noon))
+        books(tmp_path, *lines)
+        moment.at = noon + timedelta(hours=15)
+        watched(store)
+        said.append(close("--period", "yesterday"))
+    assert [code for code, _ in said] == [0] * heard_on + [1] * (5 - heard_on)
+    for _, made in said[heard_on:]:
+        found = [row for row in made["findings"] if row["finding"].startswith("open items")]
+        assert [row["amount"] for row in found] == [7_000]
 
 
 def test_an_earlier_pack_can_be_refused_and_days_that_no_pack_holds_are_named(

@@ -69,7 +69,7 @@ def judge(
     if not was and not carried.ids_since:
         return Judgement({}, frozenset())
     days = [item["day"].date() for item in was if item["day"] is not None]
-    first = carried.period.first if carried.ids_since else inputs.period.first
+    first = carried.judged_from if carried.ids_since else inputs.period.first
     span = msgspec.structs.replace(inputs.period, first=min([first, *days]))
     collections = known_collections(inputs, carried.keys())
     moved = carried.with_movements(_movements(inputs))

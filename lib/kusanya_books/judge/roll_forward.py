@@ -198,7 +198,7 @@ def _judge_books(
         return None
     keys = carried.keys()
     days = [*items["day"].dropna(), *carried.lines["booked_day"].dropna()]
-    begins = carried.period.first if since else inputs.period.first
+    begins = carried.judged_from if since else inputs.period.first
     first = min([begins, *(day.date() for day in days)])
     found = ledger.match(
         carried_legs.known_collections(inputs, keys),

@@ -7,6 +7,7 @@ late is a delta that the next pack carries.
 
 import hashlib
 from collections.abc import Hashable
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,7 +55,7 @@ from kusanya_books.pack.journal_entries import Booked, Journals
 from kusanya_books.read import earlier_pack, load
 from kusanya_books.read.earlier_pack import EarlierPack
 from kusanya_books.request.close_request import CloseRequest
-from kusanya_books.request.days import DAY
+from kusanya_books.request.days import DAY, Period
 from kusanya_books.request.earlier_period import EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import Tolerance
@@ -250,6 +251,7 @@ def pack(
             "verdict": verdict.value,
             "made_from": identity,
             "books": made.matched is not None,
+            earlier_pack.BEGINS: _chain_begins(made.inputs).isoformat(),
         },
         others={} if accounts is None or booked is None else _files_of(booked, accounts),
         progress=progress,
@@ -267,6 +269,13 @@ def pack(
         unproven=made.unproven,
         waiting=tuple(proof.waiting(made.items)),
     )
+
+
+def _chain_begins(inputs: Inputs) -> date:
+    """Return the first day of the periods that were closed one after the other, this one last."""
+    first = inputs.period.first
+    earlier = inputs.carried
+    return first if earlier is None else min(first, earlier.begins or earlier.period.first)
 
 
 def _journals(made: Report, accounts: AccountMap, booked: Booked | None) -> Journals:
@@ -303,7 +312,10 @@ def delta(previous: Path, request: CloseRequest = load.SAMPLE) -> pd.DataFrame:
 
 
 class _Sides(msgspec.Struct, frozen=True):
-    """The collections of an earlier pack's period as it closed them, and as they are now."""
+    """The collections of an earlier pack's period as it closed them, and as they are now.
+
+    With those of the days of the packs before it of which something was heard since.
+    """
 
     before: pd.DataFrame
     now: pd.DataFrame
@@ -326,7 +338,19 @@ def _sides(earlier: EarlierPack, folder: Path, request: CloseRequest) -> _Sides:
     if now.store_id != origin["store_id"]:
         raise InputRefused(f"{folder.name} was made from another store")
     found = columns.from_arrow(pa.concat_tables([CLOSED.arrow.empty_table(), *closed(now)]))
-    return _Sides(earlier.closed, found, None if now.is_export else now.as_of)
+    if now.is_export:  # it knows nothing of what was known before
+        return _Sides(earlier.closed, found, None)
+    before = earlier.closed
+    if earlier.begins < now.period.first:
+        days = Period(first=earlier.begins, last=now.period.first - DAY, cutoff=now.period.cutoff)
+        older = load.changed_since(
+            request.store, days, mode=now.mode, place=origin["as_of"], as_of=now.as_of
+        )
+        before, found = (
+            pd.concat([one, more], ignore_index=True)
+            for one, more in zip((before, found), older, strict=True)
+        )
+    return _Sides(before, found, now.as_of)
 
 
 def compare(before: pd.DataFrame, now: pd.DataFrame, *, closed_run_id: str) -> pd.DataFrame:
@@ -357,10 +381,20 @@ def _with_news(
         return msgspec.structs.replace(
             carried,
             lines=pd.concat([carried.lines, turned], ignore_index=True),
+            changed_from=_first_day(since, late),
             otherwise_now=frozenset(turned["collection_id"]),
             paid_since=engine.frame(query("close/paid_since"), KEYS),
             due_since=engine.frame(query("close/due"), DUE),
         )
+
+
+def _first_day(since: _Sides, late: pd.DataFrame) -> date | None:
+    """Return the earliest day of what changed, None where nothing did."""
+    days = [
+        frame["business_day"].fillna(frame["created_day"])[frame["id"].isin(late["key"])].min()
+        for frame in (since.before, since.now)
+    ]
+    return min((day.date() for day in days if not pd.isna(day)), default=None)
 
 
 def _plain(row: dict[Hashable, Any]) -> dict[str, Any]:

@@ -25,6 +25,8 @@ from kusanya_books.request.days import period as as_period
 from kusanya_books.request.earlier_period import EarlierPeriod
 
 MANIFEST: Final = "manifest.json"
+BEGINS: Final = "begins"
+"""What the manifest calls the first day of the packs that follow each other."""
 CLOSED_FILE: Final = "closed.parquet"
 ITEMS_FILE: Final = "open_items.parquet"
 """What is open, for a later run and for `kusanya breaks`."""
@@ -43,6 +45,8 @@ class EarlierPack(msgspec.Struct, frozen=True, kw_only=True):
     closed: pd.DataFrame
     carried: EarlierPeriod | None
     """None where an older version made the pack."""
+    begins: date
+    """The first day of the packs that follow each other, this one the last."""
 
 
 def read(folder: Path) -> EarlierPack:
@@ -54,6 +58,7 @@ def read(folder: Path) -> EarlierPack:
         span = as_period(
             f"{made_from['first']}..{made_from['last']}", cutoff=cutoff(made_from["cutoff"])
         )
+        begins = min(span.first, date.fromisoformat(manifest.get(BEGINS, made_from["first"])))
         carried = None
         if (folder / ITEMS_FILE).exists() and (folder / LINES_FILE).exists():
             lines = _table(folder / LINES_FILE, LEDGER)
@@ -61,6 +66,7 @@ def read(folder: Path) -> EarlierPack:
             carried = EarlierPeriod(
                 run_id=manifest["run_id"],
                 period=span,
+                begins=begins,
                 items=items(folder),
                 lines=lines.assign(row_no=numbers),
                 had_books=bool(manifest.get("books")),
@@ -70,7 +76,7 @@ def read(folder: Path) -> EarlierPack:
         _ = manifest["run_id"], Mode(made_from["mode"])
     except (OSError, ValueError, KeyError, TypeError, FrameError) as error:
         raise InputRefused(f"{folder.resolve().name} is not the folder of a pack") from error
-    return EarlierPack(manifest=manifest, closed=closed, carried=carried)
+    return EarlierPack(manifest=manifest, closed=closed, carried=carried, begins=begins)
 
 
 def newest(out: Path, *, store_id: str, mode: str, entity: str, before: date) -> Path | None:

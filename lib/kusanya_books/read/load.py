@@ -17,16 +17,16 @@ from kusanya.errors import ConfigurationError
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_books import columns
-from kusanya_books.columns import CONTROL, LEDGER
+from kusanya_books.columns import CLOSED, CONTROL, LEDGER
 from kusanya_books.engine.engines import shared_databases
 from kusanya_books.engine.on_disk import save_frame
 from kusanya_books.read import mapped_files
 from kusanya_books.read.sample import faults as sample_faults
 from kusanya_books.read.sample import month as sample
-from kusanya_books.read.store import exported, from_export, from_store
+from kusanya_books.read.store import changed, exported, from_export, from_store
 from kusanya_books.request import expectation
 from kusanya_books.request.close_request import LATEST, NEWEST, CloseRequest, ResolvedRequest
-from kusanya_books.request.days import business_day
+from kusanya_books.request.days import Period, business_day
 from kusanya_books.request.earlier_period import EarlierPeriod
 from kusanya_books.request.quality import Quality
 from kusanya_books.request.report_inputs import EXPORT, Inputs
@@ -100,6 +100,18 @@ def of_mode(store: str, mode: str, *, period: str = NEWEST, cutoff: str = "00:00
     if isinstance(loaded.collections, pd.DataFrame):
         return loaded
     return msgspec.structs.replace(loaded, collections=exported.whole(loaded.collections))
+
+
+def changed_since(
+    store: str, days: Period, *, mode: Mode, place: int, as_of: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what changed of these days between two places of a store's journal, as `CLOSED`.
+
+    Nothing of the sample month, which knows no past. Raises StoreError.
+    """
+    if not _url(store):
+        return columns.empty(CLOSED), columns.empty(CLOSED)
+    return changed.since(_url(store), days, mode=mode, place=place, as_of=as_of)
 
 
 def store_id(store: str = "") -> str:

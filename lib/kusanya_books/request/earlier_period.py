@@ -1,5 +1,6 @@
 """What an earlier period left open, as the next one takes it up."""
 
+from datetime import date
 from typing import Final
 
 import msgspec
@@ -37,6 +38,11 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     otherwise_now: frozenset[str] = frozenset()
     """The ids of what succeeded when it was closed, agreed with the books, and is no success, or
     another sum, now: its lines are among `lines`."""
+    begins: date | None = None
+    """The first day of the periods that were closed one after the other, it the last; None for its
+    own."""
+    changed_from: date | None = None
+    """The earliest day of which something changed since."""
     due_since: pd.DataFrame | None = None
     """What the provider owes for it since, as `DUE`."""
 
@@ -59,6 +65,11 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         """Return the ids of what became a success in it, or is otherwise now, after its close."""
         paid = frozenset() if self.paid_since is None else frozenset(self.paid_since["id"])
         return paid | self.otherwise_now
+
+    @property
+    def judged_from(self) -> date:
+        """Return the first day whose payments are judged again."""
+        return min(self.period.first, self.changed_from or self.period.first)
 
     def adjoins(self, period: Period) -> bool:
         """Return whether no day lies between the earlier period and `period`."""

@@ -110,6 +110,33 @@ def test_a_month_can_be_read_again_as_of_any_place(store: Store, make: Any) -> N
     ]
 
 
+def test_what_was_heard_since_a_place_is_read_as_it_was_and_as_it_is(
+    store: Store, make: Any
+) -> None:
+    for number in (1, 2, 3):
+        store.record(make.observation(number, status="created"))
+    place = store.feed.head()
+    store.record(make.observation(1, source=Source.POLL, status="succeeded"))
+    store.record(make.observation(4, status="succeeded"))
+    store.record(make.observation(3, source=Source.POLL, status="failed", mode=Mode.LIVE))
+    asked: dict[str, Any] = {
+        "changed_since": place,
+        "created_before": make.noon + timedelta(days=1),
+    }
+    with store.bulk_read.snapshot() as found:
+        sides = [
+            dict(zip(*side.select(["id", "status"]).to_pydict().values(), strict=True))
+            for at in (place, found.head)
+            for side in [found.changed(Mode.TEST, as_of=at, **asked)]
+        ]
+        assert sides == [
+            {"col_1": "created"},
+            {"col_1": "succeeded", "col_4": "succeeded"},
+        ]
+        asked["created_before"] = make.noon - timedelta(days=1)
+        assert len(found.changed(Mode.TEST, as_of=found.head, **asked)) == 0
+
+
 def test_sources_of_fees_are_looked_up_or_read_through_and_are_the_same(
     store: Store, make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,6 +171,17 @@ class BulkSnapshot:
         places = {id_: place for place, id_ in reversed([*enumerate(found["id"].to_pylist())])}
         return found.take(pa.array(sorted(places.values()), pa.int64()))
 
+    def changed(
+        self, mode: Mode, *, created_before: datetime, changed_since: int, as_of: int
+    ) -> pa.Table:
+        """Return, as of a place, the collections of which facts came after another one."""
+        it, fact = collection.c, observation.c
+        heard = select(fact.collection_id).where(fact.mode == mode.value, fact.seq > changed_since)
+        # Found by the facts: by their days they would be looked for in the whole past.
+        is_older = unindexed(it.created_at) < to_us(created_before)
+        found = self._read([_collections(mode, and_(it.id.in_(heard), is_older))], mode, as_of)
+        return pa.concat_tables([collections_arrow().empty_table(), *found])
+
     def keys(self, mode: Mode, *, since: datetime, until: datetime, as_of: int) -> pa.Table:
         """Return id and reference of every collection created from `since` up to `until`."""
         it, fact = collection.c, observation.c
