@@ -119,22 +119,19 @@ def test_what_was_heard_since_a_place_is_read_as_it_was_and_as_it_is(
     store.record(make.observation(1, source=Source.POLL, status="succeeded"))
     store.record(make.observation(4, status="succeeded"))
     store.record(make.observation(3, source=Source.POLL, status="failed", mode=Mode.LIVE))
-    asked: dict[str, Any] = {
-        "changed_since": place,
-        "created_before": make.noon + timedelta(days=1),
-    }
+    end = make.noon + timedelta(days=1)
     with store.bulk_read.snapshot() as found:
+        ids = found.heard_of(Mode.TEST, created_before=end, after=place)
+        assert ids == ["col_1", "col_4"]
+        named: dict[str, Any] = {"ids": ids, "references": (), "since": end, "until": end}
         sides = [
             dict(zip(*side.select(["id", "status"]).to_pydict().values(), strict=True))
             for at in (place, found.head)
-            for side in [found.changed(Mode.TEST, as_of=at, **asked)]
+            for side in [found.collections_named(Mode.TEST, **named, as_of=at)]
         ]
-        assert sides == [
-            {"col_1": "created"},
-            {"col_1": "succeeded", "col_4": "succeeded"},
-        ]
-        asked["created_before"] = make.noon - timedelta(days=1)
-        assert len(found.changed(Mode.TEST, as_of=found.head, **asked)) == 0
+        assert sides == [{"col_1": "created"}, {"col_1": "succeeded", "col_4": "succeeded"}]
+        early = make.noon - timedelta(days=1)
+        assert found.heard_of(Mode.TEST, created_before=early, after=place) == []
 
 
 def test_sources_of_fees_are_looked_up_or_read_through_and_are_the_same(

@@ -26,9 +26,11 @@ def since(
     Both as `CLOSED`. Raises StoreError.
     """
     with Store.open(url, read_only=True) as opened, opened.bulk_read.snapshot() as found:
-        asked: dict[str, Any] = {"created_before": days.ends, "changed_since": place}
+        heard = found.heard_of(mode, created_before=days.ends, after=place)
+        asked: dict[str, Any] = {"ids": heard, "references": (), "since": days.ends}
         before, now = (
-            columns.from_arrow(found.changed(mode, as_of=at, **asked)) for at in (place, as_of)
+            columns.from_arrow(found.collections_named(mode, **asked, until=days.ends, as_of=at))
+            for at in (place, as_of)
         )
         key = opened.store_id
     return _closed(before, days, key), _closed(now, days, key)

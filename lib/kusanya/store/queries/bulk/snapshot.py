@@ -171,16 +171,18 @@ class BulkSnapshot:
         places = {id_: place for place, id_ in reversed([*enumerate(found["id"].to_pylist())])}
         return found.take(pa.array(sorted(places.values()), pa.int64()))
 
-    def changed(
-        self, mode: Mode, *, created_before: datetime, changed_since: int, as_of: int
-    ) -> pa.Table:
-        """Return, as of a place, the collections of which facts came after another one."""
+    def heard_of(self, mode: Mode, *, created_before: datetime, after: int) -> list[str]:
+        """Return the ids of older collections of which facts came after a place."""
         it, fact = collection.c, observation.c
-        heard = select(fact.collection_id).where(fact.mode == mode.value, fact.seq > changed_since)
+        of = and_(it.id == fact.collection_id, it.mode == fact.mode)
         # Found by the facts: by their days they would be looked for in the whole past.
         is_older = unindexed(it.created_at) < to_us(created_before)
-        found = self._read([_collections(mode, and_(it.id.in_(heard), is_older))], mode, as_of)
-        return pa.concat_tables([collections_arrow().empty_table(), *found])
+        query = (
+            select(fact.collection_id)
+            .join(collection, of)
+            .where(fact.mode == mode.value, fact.seq > after, is_older)
+        )
+        return sorted(set(self._connection.execute(query).scalars()))
 
     def keys(self, mode: Mode, *, since: datetime, until: datetime, as_of: int) -> pa.Table:
         """Return id and reference of every collection created from `since` up to `until`."""
