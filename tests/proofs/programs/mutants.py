@@ -374,6 +374,14 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books/test_legs_roll_forward.py",
         ),
     ),
+    "late-changes": Room(
+        ("kusanya_books.read.store.changed",),
+        (
+            "kusanya_books/test_what_agreed_and_is_otherwise_now.py",
+            "kusanya_books/test_month_end_run.py",
+        ),
+        queries=("close/otherwise_now", "close/paid_since"),
+    ),
     "postings": Room(
         ("kusanya_books.judge.postings", "kusanya_books.pack.journal_entries"),
         (

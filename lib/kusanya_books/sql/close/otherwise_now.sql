@@ -2,7 +2,7 @@
 -- with what is known of it now: as one line for each payment, however it was booked. An order of which lines or items are carried
 -- is judged by those.
 SELECT
-    (SELECT least(coalesce(min(row_no), 0), 0) FROM lines) - row_number() OVER (ORDER BY b.id) AS row_no,
+    (SELECT coalesce(min(row_no), 0) FROM lines) - row_number() OVER (ORDER BY b.id) AS row_no,
     b.reference,
     b.id AS collection_id,
     b.amount - CASE WHEN {net_basis} THEN coalesce(b.fee, 0) ELSE 0 END AS amount,
