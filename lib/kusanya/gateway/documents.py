@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from kusanya.channels import ChannelNow
+from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.orders import Order
 from kusanya.say import in_language
 from kusanya.wording import Wording
@@ -159,7 +160,8 @@ def openapi() -> dict[str, Any]:
     )
     wanted, reason, order, channel, error = schemas
     events = {"type": "array", "items": {"type": "object", "description": "A CloudEvent."}}
-    reference = _parameter("reference", "path", {"type": "string", "minLength": 1})
+    text = {"type": "string", "minLength": 1, "maxLength": NAME_MAX}
+    reference = _parameter("reference", "path", text)
     outcome = _parameter("id", "path", {"type": "string"})
     consumer = _parameter("consumer", "query", {"type": "string"})
     wait = _parameter(
