@@ -138,14 +138,15 @@ class Consumer:
     def _done(self, work: Work, connect: Connect) -> Ending:
         """Run the handler of an outcome, unless it was done before."""
         handler = self._handler(work.outcome)
-        reached = False
+        reached = is_mine = False
         try:
             if handler is not None:
                 with connect() as opened:
                     reached, tx = True, _of_django(opened)
-                    if claim(tx, self.name, work.outcome):
+                    is_mine = claim(tx, self.name, work.outcome)
+                    if is_mine:
                         handler(work.outcome, tx)
-                if not self._commits:
+                if is_mine and not self._commits:
                     with connect() as opened:
                         again = claim(_of_django(opened), self.name, work.outcome)
                         self._check_kept(claimed_again=again)
@@ -156,15 +157,19 @@ class Consumer:
         return Ending(seq=work.outcome.seq)
 
     async def _done_async(self, work: Work, connect: AsyncConnect) -> Ending:
-        handler = await asyncio.to_thread(self._handler, work.outcome)
-        reached = False
+        if self._elsewhere:  # it may look into the store
+            handler = await asyncio.to_thread(self._handler, work.outcome)
+        else:
+            handler = self._handler(work.outcome)
+        reached = is_mine = False
         try:
             if handler is not None:
                 async with connect() as tx:
                     reached = True
-                    if await claim_async(tx, self.name, work.outcome):
+                    is_mine = await claim_async(tx, self.name, work.outcome)
+                    if is_mine:
                         await handler(work.outcome, tx)
-                if not self._commits:
+                if is_mine and not self._commits:
                     async with connect() as tx:
                         again = await claim_async(tx, self.name, work.outcome)
                         self._check_kept(claimed_again=again)

@@ -215,6 +215,27 @@ def test_a_connection_that_is_no_transaction_ends_the_consumer_before_an_order_i
     assert (row.waiting, row.parked) == (0, 0)
 
 
+def test_that_an_outcome_was_done_before_proves_no_commit(
+    store: Store, facts: Facts, shop: ShopDatabase, tmp_path: Path
+) -> None:
+    since = facts.service.clock.now()
+    paid(facts, 1)
+    shop.consumer(store).drain(shop.connect)
+    store.outcomes.replay("shipping", since=since, actor="asha")
+    paid(facts, 2)
+
+    @contextmanager
+    def connect() -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(tmp_path / "shop.db")) as opened:
+            yield opened
+
+    with pytest.raises(ConfigurationError, match="does not commit"):
+        shop.consumer(store).drain(connect)
+    facts.service.clock.pass_by(timedelta(hours=1))
+    shop.consumer(store).drain(shop.connect)
+    assert [effect[1] for effect in shop.effects()] == ["order-1", "order-2"]
+
+
 def test_each_kind_is_answered_or_ignored_by_name(store: Store, shop: ShopDatabase) -> None:
     consumer = Consumer(store, "shipping", mode=Mode.TEST)
     consumer.on(PAID)(lambda outcome, tx: None)
