@@ -145,10 +145,10 @@ def outcomes_replay(
 
 def hand_out_again(store: "Store", consumer: str, since: "datetime") -> str:
     """Hand a consumer again what it had from a time on, and return what is said of it."""
-    count = store.outcomes.replay(consumer, since=since, actor=store.audit.actor)
-    said = f"{count:,} outcomes are handed out again"
     from kusanya.domain.business_day import format_instant
 
+    count = store.outcomes.replay(consumer, since=since, actor=store.audit.actor)
+    said = f"{count:,} outcomes are handed out again"
     began = next(row.began_at for row in store.outcomes.consumers() if row.name == consumer)
     if began <= since:
         return said

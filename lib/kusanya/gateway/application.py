@@ -4,8 +4,9 @@ import asyncio
 import hmac
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
@@ -91,9 +92,6 @@ class Gateway:
             page = _problem(refused.status, refused.code, str(refused))
         except KusanyaError as error:
             page = _of_error(error)
-        except ValueError as error:
-            # What cannot be sent or kept; its words name the field and repeat no phone.
-            page = _problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", str(error))
         await send_page(send, page, (b"cache-control", b"no-store"))
 
     async def _answer(self, scope: Scope, receive: Receive) -> PageAnswer:
@@ -143,7 +141,8 @@ class Gateway:
             metadata=wanted.metadata,
             unless_down=wanted.unless_down,
         )
-        return _page(OrderDocument.of(await _run(self._paying, pay)))
+        with _refusing_invalid():
+            return _page(OrderDocument.of(await _run(self._paying, pay)))
 
     async def _order(self, reference: str, receive: Receive, *, wait_s: float) -> PageAnswer:
         get = partial(orders.get, self._store, reference, mode=self._mode)
@@ -151,7 +150,8 @@ class Gateway:
         def is_over(order: Order) -> bool:
             return order.status not in _OPEN
 
-        return _page(OrderDocument.of(await self._waited(get, is_over, receive, wait_s)))
+        with _refusing_invalid():
+            return _page(OrderDocument.of(await self._waited(get, is_over, receive, wait_s)))
 
     async def _outcomes(self, consumer: str, receive: Receive, *, wait_s: float) -> PageAnswer:
         def take() -> list[dict[str, Any]]:
@@ -203,6 +203,19 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
+def _invalid(message: str) -> _Refused:
+    return _Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", message)
+
+
+@contextmanager
+def _refusing_invalid() -> Iterator[None]:
+    """Refuse what the library cannot send or keep; its words name the field and repeat no phone."""
+    try:
+        yield
+    except ValueError as error:
+        raise _invalid(str(error)) from None
+
+
 def _cut_short() -> _Refused:
     return _Refused(HTTPStatus.BAD_REQUEST, "cut_short", "the request was cut short")
 
@@ -224,9 +237,7 @@ def _parts(path: str) -> list[str]:
             unquote(part, errors="strict") for part in path.encode("ascii").decode().split("/")[1:]
         ]
     except UnicodeError:
-        raise _Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "the path is UTF-8, percent-encoded"
-        ) from None
+        raise _invalid("the path is UTF-8, percent-encoded") from None
 
 
 async def _body(receive: Receive, kind: type[Document]) -> Document:
@@ -244,22 +255,20 @@ async def _body(receive: Receive, kind: type[Document]) -> Document:
     try:
         return msgspec.json.decode(b"".join(parts), type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise _Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", str(error)) from None
+        raise _invalid(str(error)) from None
 
 
 def _wait_s(asked: dict[str, list[str]]) -> float:
     text = asked.get("wait", ["0"])[0]
     if not text.isascii() or not text.isdigit() or len(text) > 2 or int(text) > WAIT_MAX_S:  # noqa: PLR2004
-        raise _Refused(
-            HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", f"wait is 0 to {WAIT_MAX_S} seconds"
-        )
+        raise _invalid(f"wait is 0 to {WAIT_MAX_S} seconds")
     return float(text)
 
 
 def _named(asked: dict[str, list[str]]) -> str:
     found = asked.get("consumer", [""])[0]
     if not found:
-        raise _Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "name a consumer: ?consumer=")
+        raise _invalid("name a consumer: ?consumer=")
     return found
 
 
