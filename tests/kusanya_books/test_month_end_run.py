@@ -262,63 +262,56 @@ def open_of(result: CloseResult) -> list[tuple[str, str, int]]:
     ]
 
 
+def close_next(
+    store: Store,
+    after: Path | None,
+    month: int,
+    tmp_path: Path,
+    *lines: str,
+    has_books: bool = True,
+) -> CloseResult:
+    """Close a month that follows a pack: one payment, and books of it and of `lines`."""
+    at = datetime(2026, month, 9, 9, tzinfo=UTC)
+    store.record(paid(10 * month, at=at))
+    own = f"R-{10 * month},{10_000 * month},TZS,{at:%Y-%m-%d}T12:00:30+03:00"
+    request = CloseRequest(
+        store=str(tmp_path / "store.db"),
+        mode="live",
+        period=f"2026-{month:02}",
+        ledger=books(tmp_path, own, *lines) if has_books else "",
+        previous=str(after),
+    )
+    return reconcile.run(request, out=tmp_path / "packs")
+
+
 @pytest.mark.parametrize("has_books", [True, False], ids=["with books", "without books"])
 def test_a_success_that_is_none_any_more_stays_open_until_the_books_take_it_back(
     store: Store, closed: ClosedMonth, tmp_path: Path, *, has_books: bool
 ) -> None:
-    store.record(paid(1, status="failed", failure_code="declined", at=NOON + timedelta(hours=1)))
-    for day in (35, 65, 95):
-        store.record(paid(2 * day, at=NOON + timedelta(days=day)))
-    previous, ends = str(closed.folder), []
-    for month, day in ((4, 35), (5, 65), (6, 95)):
-        at = NOON + timedelta(days=day)
-        if month == 6:
-            seen = store.collections.observations("col_1", Mode.LIVE)
-            said = paid(1, status="failed", at=NOON + timedelta(hours=1)).collection
-            fact = ruled(said, seen, mode=Mode.LIVE, now=at)
-            store.collections.rule(fact, why="the service says so", actor="asha")
-        lines = [f"R-{2 * day},{2_000 * day},TZS,{at:%Y-%m-%d}T12:00:00+03:00"]
-        given = books(tmp_path, *lines) if has_books or month == 6 else ""
-        request: Any = {"period": f"2026-0{month}", "ledger": given, "previous": previous}
-        made = reconcile.run(
-            CloseRequest(store=str(tmp_path / "store.db"), mode="live", **request),
-            out=tmp_path / "packs",
-        )
-        assert made.folder is not None
-        previous = str(made.folder)
-        ends.append(open_of(made))
+    failed = paid(1, status="failed", failure_code="declined", at=NOON + timedelta(hours=1))
+    store.record(failed)
+    april = close_next(store, closed.folder, 4, tmp_path, has_books=has_books)
+    may = close_next(store, april.folder, 5, tmp_path, has_books=has_books)
+    seen = store.collections.observations("col_1", Mode.LIVE)
+    fact = ruled(failed.collection, seen, mode=Mode.LIVE, now=datetime(2026, 6, 8, tzinfo=UTC))
+    store.collections.rule(fact, why="the service says so", actor="asha")
+    june = close_next(store, may.folder, 6, tmp_path)
     contradicted, unpaid = ("contradiction", "col_1", 1_000), ("status_mismatch", "col_1", 1_000)
+    ends = [open_of(made) for made in (april, may, june)]
     assert ends == [[contradicted], [contradicted], [unpaid]]
-    store.record(paid(250, at=NOON + timedelta(days=125)))
-    back = ["R-250,250000,TZS,2026-07-08T12:00:00+03:00", "R-1,-1000,TZS,2026-07-02T12:00:00+03:00"]
-    july = reconcile.run(
-        CloseRequest(
-            store=str(tmp_path / "store.db"), mode="live", period="2026-07",
-            ledger=books(tmp_path, *back), previous=previous,
-        ),
-        out=tmp_path / "packs",
-    )  # fmt: skip
-    assert open_of(july) == []
+    back = "R-1,-1000,TZS,2026-07-02T12:00:00+03:00"
+    assert open_of(close_next(store, june.folder, 7, tmp_path, back)) == []
 
 
 def test_what_is_heard_of_a_month_after_the_next_one_was_closed_stays_open_too(
     store: Store, closed: ClosedMonth, tmp_path: Path
 ) -> None:
-    previous, said = str(closed.folder), []
-    for month, day in ((4, 35), (5, 65), (6, 95)):
-        at = NOON + timedelta(days=day)
-        store.record(paid(2 * day, at=at))
-        if month == 5:
-            store.record(paid(7, at=NOON))
-            store.record(paid(1, status="failed", at=NOON + timedelta(hours=1)))
-        given = books(tmp_path, f"R-{2 * day},{2_000 * day},TZS,{at:%Y-%m-%d}T12:00:00+03:00")
-        request: Any = {"period": f"2026-0{month}", "ledger": given, "previous": previous}
-        made = reconcile.run(
-            CloseRequest(store=str(tmp_path / "store.db"), mode="live", **request),
-            out=tmp_path / "packs",
-        )
-        previous = str(made.folder)
-        said.append(sorted((of, amount) for _, of, amount in open_of(made)))
+    april = close_next(store, closed.folder, 4, tmp_path)
+    store.record(paid(7, at=NOON))
+    store.record(paid(1, status="failed", at=NOON + timedelta(hours=1)))
+    may = close_next(store, april.folder, 5, tmp_path)
+    june = close_next(store, may.folder, 6, tmp_path)
+    said = [sorted((of, amount) for _, of, amount in open_of(made)) for made in (april, may, june)]
     lacks = [("col_1", 1_000), ("col_7", 7_000)]
     assert said == [[], lacks, lacks]
 
@@ -327,17 +320,9 @@ def test_a_payment_of_which_another_sum_was_heard_since_stays_open_in_every_mont
     store: Store, closed: ClosedMonth, tmp_path: Path
 ) -> None:
     store.record(paid(1, amount=900, at=NOON + timedelta(hours=1)))
-    previous = str(closed.folder)
-    for month, day in ((4, 35), (5, 65)):
-        at = NOON + timedelta(days=day)
-        store.record(paid(2 * day, at=at))
-        given = books(tmp_path, f"R-{2 * day},{2_000 * day},TZS,{at:%Y-%m-%d}T12:00:00+03:00")
-        request: Any = {"period": f"2026-0{month}", "ledger": given, "previous": previous}
-        made = reconcile.run(
-            CloseRequest(store=str(tmp_path / "store.db"), mode="live", **request),
-            out=tmp_path / "packs",
-        )
-        previous = str(made.folder)
+    april = close_next(store, closed.folder, 4, tmp_path)
+    may = close_next(store, april.folder, 5, tmp_path)
+    for made in (april, may):
         assert open_of(made) == [("contradiction", "col_1", 1_000)]
 
 

@@ -17,7 +17,7 @@ from kusanya_books.columns import (
     DELTA,
     OPERATOR_MATCHES,
 )
-from kusanya_books.engine.engine import query
+from kusanya_books.engine.engine import Source, query
 from kusanya_books.engine.engines import open_engine, shared_databases
 from kusanya_books.judge import (
     accounting,
@@ -38,6 +38,7 @@ from kusanya_books.match.ledger import LedgerMatch, Progress
 from kusanya_books.match.legs import Leg
 from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
+from kusanya_books.request.days import Period
 from kusanya_books.request.report_inputs import Inputs
 
 
@@ -104,7 +105,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     def closed(self) -> Iterator[pa.Table]:
         """Yield one row per collection of the period: what a later run is compared with."""
-        return closed(self.inputs)
+        return closed(self.inputs.collections, self.inputs.period)
 
     @property
     def legs(self) -> "tuple[LedgerMatch | SettlementMatch | Leg, ...]":
@@ -318,14 +319,14 @@ def _list_open(
     )
 
 
-def closed(inputs: Inputs) -> Iterator[pa.Table]:
+def closed(collections: Source, period: Period) -> Iterator[pa.Table]:
     """Yield what a period says about each of its collections, by id, in pieces.
 
     A later run is compared with it.
     """
-    with open_engine(inputs.collections) as engine:
-        engine.register("collections", inputs.collections, COLLECTIONS)
-        days = {"first": inputs.period.first, "last": inputs.period.last}
+    with open_engine(collections) as engine:
+        engine.register("collections", collections, COLLECTIONS)
+        days = {"first": period.first, "last": period.last}
         yield from engine.pieces(query("close/closed"), CLOSED, days)
 
 

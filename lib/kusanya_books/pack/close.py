@@ -30,7 +30,7 @@ from kusanya_books.columns import (
     DType,
     Schema,
 )
-from kusanya_books.engine.engine import query
+from kusanya_books.engine.engine import Source, query
 from kusanya_books.engine.engines import open_engine, shared_databases
 from kusanya_books.judge import proof
 from kusanya_books.judge.report import (
@@ -337,7 +337,7 @@ def _sides(earlier: EarlierPack, folder: Path, request: CloseRequest) -> _Sides:
     now = load.inputs(asked, on_disk=True)
     if now.store_id != origin["store_id"]:
         raise InputRefused(f"{folder.name} was made from another store")
-    found = columns.from_arrow(pa.concat_tables([CLOSED.arrow.empty_table(), *closed(now)]))
+    found = _closed(now.collections, now.period)
     if now.is_export:  # it knows nothing of what was known before
         return _Sides(earlier.closed, found, None)
     before = earlier.closed
@@ -347,10 +347,16 @@ def _sides(earlier: EarlierPack, folder: Path, request: CloseRequest) -> _Sides:
             request.store, days, mode=now.mode, place=origin["as_of"], as_of=now.as_of
         )
         before, found = (
-            pd.concat([one, more], ignore_index=True)
+            pd.concat([one, _closed(more, days)], ignore_index=True)
             for one, more in zip((before, found), older, strict=True)
         )
     return _Sides(before, found, now.as_of)
+
+
+def _closed(collections: Source, period: Period) -> pd.DataFrame:
+    """Return what a period says about each of its collections, as `CLOSED`."""
+    empty = CLOSED.arrow.empty_table()
+    return columns.from_arrow(pa.concat_tables([empty, *closed(collections, period)]))
 
 
 def compare(before: pd.DataFrame, now: pd.DataFrame, *, closed_run_id: str) -> pd.DataFrame:

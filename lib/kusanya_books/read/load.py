@@ -17,7 +17,7 @@ from kusanya.errors import ConfigurationError
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_books import columns
-from kusanya_books.columns import CLOSED, CONTROL, LEDGER
+from kusanya_books.columns import COLLECTIONS, CONTROL, LEDGER
 from kusanya_books.engine.engines import shared_databases
 from kusanya_books.engine.on_disk import save_frame
 from kusanya_books.read import mapped_files
@@ -105,12 +105,12 @@ def of_mode(store: str, mode: str, *, period: str = NEWEST, cutoff: str = "00:00
 def changed_since(
     store: str, days: Period, *, mode: Mode, place: int, as_of: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return what changed of these days between two places of a store's journal, as `CLOSED`.
+    """Return what changed before the end of these days, as it was at two places of the journal.
 
     Nothing of the sample month, which knows no past. Raises StoreError.
     """
     if not _url(store):
-        return columns.empty(CLOSED), columns.empty(CLOSED)
+        return columns.empty(COLLECTIONS), columns.empty(COLLECTIONS)
     return changed.since(_url(store), days, mode=mode, place=place, as_of=as_of)
 
 

@@ -121,7 +121,7 @@ def test_what_was_heard_since_a_place_is_read_as_it_was_and_as_it_is(
     store.record(make.observation(3, source=Source.POLL, status="failed", mode=Mode.LIVE))
     end = make.noon + timedelta(days=1)
     with store.bulk_read.snapshot() as found:
-        ids = found.heard_of(Mode.TEST, created_before=end, after=place)
+        ids = found.changed_after(Mode.TEST, place, created_before=end)
         assert ids == ["col_1", "col_4"]
         named: dict[str, Any] = {"ids": ids, "references": (), "since": end, "until": end}
         sides = [
@@ -131,7 +131,7 @@ def test_what_was_heard_since_a_place_is_read_as_it_was_and_as_it_is(
         ]
         assert sides == [{"col_1": "created"}, {"col_1": "succeeded", "col_4": "succeeded"}]
         early = make.noon - timedelta(days=1)
-        assert found.heard_of(Mode.TEST, created_before=early, after=place) == []
+        assert found.changed_after(Mode.TEST, place, created_before=early) == []
 
 
 def test_sources_of_fees_are_looked_up_or_read_through_and_are_the_same(

@@ -1,6 +1,6 @@
 -- The lines of the books that agreed with what succeeded when the period was closed, and would not agree
--- with what is known of it now: as one line for each payment, however it was booked. An order of which lines or items are carried
--- is judged by those.
+-- with what is known of it now: as one line for each payment, however it was booked. An order of which
+-- lines or items are carried is judged by those.
 SELECT
     (SELECT coalesce(min(row_no), 0) FROM lines) - row_number() OVER (ORDER BY b.id) AS row_no,
     b.reference,

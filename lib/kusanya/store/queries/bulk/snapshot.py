@@ -171,7 +171,7 @@ class BulkSnapshot:
         places = {id_: place for place, id_ in reversed([*enumerate(found["id"].to_pylist())])}
         return found.take(pa.array(sorted(places.values()), pa.int64()))
 
-    def heard_of(self, mode: Mode, *, created_before: datetime, after: int) -> list[str]:
+    def changed_after(self, mode: Mode, place: int, *, created_before: datetime) -> list[str]:
         """Return the ids of older collections of which facts came after a place."""
         it, fact = collection.c, observation.c
         of = and_(it.id == fact.collection_id, it.mode == fact.mode)
@@ -180,7 +180,7 @@ class BulkSnapshot:
         query = (
             select(fact.collection_id)
             .join(collection, of)
-            .where(fact.mode == mode.value, fact.seq > after, is_older)
+            .where(fact.mode == mode.value, fact.seq > place, is_older)
         )
         return sorted(set(self._connection.execute(query).scalars()))
 
