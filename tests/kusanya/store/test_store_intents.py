@@ -1,5 +1,6 @@
 """Intents: one per key, one lease at a time, attempts that are durable before they are sent."""
 
+from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.kusanya.store.customer import end
 from kusanya.clock import ManualClock
 from kusanya.errors import IntentError, IntentReason, StoreUnavailable
 from kusanya.say import Language, Said, in_language, keep
-from kusanya.state.observation import Source
+from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.store.records import AttemptStart, ChangeKind, Decision, IntentRow, IntentState, Repeat
 from kusanya.wire import Mode
@@ -292,14 +293,8 @@ def test_threads_that_take_one_reference_at_once_leave_one_intent(store: Store, 
     assert len(store.intents.page().rows) == 1
 
 
-def test_an_answer_its_fact_and_the_end_of_the_lease_are_one_transaction(
-    store: Store, make: Any
-) -> None:
-    begun = begin(store, make)
-    answered = make.observation(1, source=Source.ANSWER)
-    commits: list[None] = []
-    event.listen(store._engines.writer, "commit", lambda _: commits.append(None))
-    row = end_attempt(
+def answer(store: Store, make: Any, begun: AttemptStart, fact: Observation) -> "Future[IntentRow]":
+    return end_attempt(
         store,
         begun.intent.id,
         1,
@@ -310,9 +305,19 @@ def test_an_answer_its_fact_and_the_end_of_the_lease_are_one_transaction(
         took_us=5,
         state=IntentState.ANSWERED,
         collection_id="col_1",
-        observation=answered,
+        observation=fact,
         by="a",
-    ).result()
+    )
+
+
+def test_an_answer_its_fact_and_the_end_of_the_lease_are_one_transaction(
+    store: Store, make: Any
+) -> None:
+    begun = begin(store, make)
+    answered = make.observation(1, source=Source.ANSWER)
+    commits: list[None] = []
+    event.listen(store._engines.writer, "commit", lambda _: commits.append(None))
+    row = answer(store, make, begun, answered).result()
     assert commits == [None]
     assert row == store.intents.get(begun.intent.id)
     assert (row.state, row.collection_id, row.claimed_by) == (IntentState.ANSWERED, "col_1", None)
@@ -326,20 +331,7 @@ def test_an_answer_whose_fact_cannot_be_kept_ends_nothing(store: Store, make: An
     begun = begin(store, make)
     answered = make.observation(1, source=Source.ANSWER)
     absurd = replace(answered, collection=replace(answered.collection, amount=2**70))
-    ended = end_attempt(
-        store,
-        begun.intent.id,
-        1,
-        at=make.noon,
-        outcome="answered",
-        status=202,
-        request_id=None,
-        took_us=5,
-        state=IntentState.ANSWERED,
-        collection_id="col_1",
-        observation=absurd,
-        by="a",
-    )
+    ended = answer(store, make, begun, absurd)
     with pytest.raises(StoreUnavailable, match="cannot be kept"):
         ended.result()
     assert store.intents.get(begun.intent.id) == begun.intent

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
-from tests.kit.intents import begin_intent
 from tests.kit.roles import ROLES, logins_of
+from tests.kusanya.store.customer import begin
 
 from kusanya.clock import ManualClock
 from kusanya.domain.roles import Role
@@ -38,25 +38,9 @@ def logins(postgres_url: str, make: Any, clock: ManualClock) -> Iterator[As]:
         store.record(make.arrival(2))
         store.notes.add("col_1", Note("ask 0754000001"), author="asha", mode=Mode.TEST)
         store.audit.add(actor="asha", act="look", detail=f"phone {PHONE}")
-        begin(store, make, "INV-1")
+        begin(store, make, "INV-1", key="INV-1")
     with logins_of(postgres_url) as login:
         yield login
-
-
-def begin(store: Store, make: Any, reference: str) -> None:
-    begin_intent(
-        store,
-        idempotency_key=reference,
-        body=f'{{"phone":"{PHONE}"}}'.encode(),
-        mode=Mode.TEST,
-        profile="shop",
-        reference=reference,
-        amount=5000,
-        phone=PHONE,
-        at=make.noon,
-        by="me",
-        until=make.noon + timedelta(seconds=60),
-    ).result()
 
 
 def test_who_only_looks_lists_payments_and_reads_no_phone(
@@ -166,7 +150,7 @@ def test_each_role_may_do_what_its_name_says(
                 tried,
                 (
                     lambda: store.record(make.arrival(50)),
-                    lambda: begin(store, make, "NEW"),
+                    lambda: begin(store, make, "NEW", key="NEW"),
                     lambda: store.audit.add(actor="x", act="look"),
                     show,
                     lambda: store.notes.add("col_1", Note("seen"), author="x", mode=Mode.TEST),
