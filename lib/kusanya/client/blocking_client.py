@@ -1,14 +1,14 @@
 """The blocking client."""
 
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, TypeVar
 
 from kusanya.client import requests
 from kusanya.client.base import ClientBase
 from kusanya.client.effects import Call, Effect, Effects, Send, Sleep, carry_out, run_blocking
 from kusanya.client.transport.blocking_transport import BlockingTransport
 from kusanya.client.transport.connection import Connection
+from kusanya.platform.closing import Closing
 from kusanya.wire import Collection, Event, Principal
 
 Result = TypeVar("Result")
@@ -16,7 +16,7 @@ DEFAULT_WAIT_S: Final = 150.0
 """Longer than a live prompt stays open (assumption EXPIRY)."""
 
 
-class Client(ClientBase):
+class Client(ClientBase, Closing):
     """Create and read collections, one call at a time per thread; safe to share among threads.
 
     `api_key` selects the mode; `mode` is what the caller expects, and a key of the other mode is
@@ -118,14 +118,3 @@ class Client(ClientBase):
         self._closed = True
         if self._network is not None:
             self._network.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

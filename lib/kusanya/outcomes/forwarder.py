@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from random import Random
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import msgspec
 
@@ -23,6 +22,7 @@ from kusanya.client.effects import Response
 from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError, NoAnswer
 from kusanya.outcomes.work_loop import Endings, WorkLoop
+from kusanya.platform.closing import Closing
 from kusanya.platform.posting import Headers, Posted, Poster
 from kusanya.privacy.secret import SIGNING_PREFIX, Secret, signing_secret
 from kusanya.store import Store
@@ -43,7 +43,7 @@ _PAUSE_S: Final = (5.0, 900.0)
 """The shortest and longest time between two tries while a proxy says that the shop is away."""
 
 
-class Forwarder:
+class Forwarder(Closing):
     """A consumer of outcomes whose handler is a POST to a shop.
 
     2xx and 409 say that it is done, 410 and 422 that a person has to look; everything else is
@@ -110,17 +110,6 @@ class Forwarder:
         """Close what is open towards the shop."""
         self._threads.shutdown()
         self._poster.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _forward(self, work: Work) -> Ending:
         body = msgspec.json.encode(cloud_event(work.outcome))

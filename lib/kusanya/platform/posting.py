@@ -6,8 +6,7 @@ may be a secret.
 """
 
 from base64 import b64encode
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
 import httpcore
@@ -15,6 +14,7 @@ import httpx
 import msgspec
 
 from kusanya.errors import ConfigurationError, NoAnswer
+from kusanya.platform.closing import Closing
 from kusanya.platform.deadline import CallDeadline, DeadlineBackend
 
 Headers = list[tuple[bytes, bytes]]
@@ -29,7 +29,7 @@ class Posted(msgspec.Struct, frozen=True):
     """Of its body, as much as was asked for."""
 
 
-class Poster:
+class Poster(Closing):
     """Posts to one address, by the proxy that the environment names; threads may share it."""
 
     def __init__(self, url: str, *, within_s: float) -> None:
@@ -80,17 +80,6 @@ class Poster:
     def close(self) -> None:
         """Close every connection."""
         self._pool.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _pool(url: httpx.URL, deadline: CallDeadline) -> httpcore.ConnectionPool:

@@ -9,12 +9,12 @@ thread while there is nothing to look at.
 import logging
 import threading
 from collections.abc import Callable
-from types import TracebackType
 from typing import Final, Self
 
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import StoreError
 from kusanya.intents import resolve_waiting
+from kusanya.platform.closing import Closing
 from kusanya.platform.forks import ForkAware
 from kusanya.store import Store
 from kusanya.store.records import Arrival, DeliveryCommit, Verdict
@@ -29,7 +29,7 @@ Rest = Callable[[threading.Event, float], bool]
 """Waits so many seconds; returns early, with True, when the event is set: the receiver stops."""
 
 
-class IntentResolver(ForkAware):
+class IntentResolver(ForkAware, Closing):
     """Resolves intents in the background, of every mode that the store holds.
 
     `offer` is called with each acknowledged delivery, in any thread of any process: after a fork
@@ -94,14 +94,6 @@ class IntentResolver(ForkAware):
     def __enter__(self) -> Self:
         self.start()
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _run(self, stopping: threading.Event) -> None:
         pause = EVERY_S

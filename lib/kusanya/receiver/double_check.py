@@ -12,7 +12,6 @@ import threading
 import zlib
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
 import msgspec
@@ -20,6 +19,7 @@ import msgspec
 from kusanya.client.observations import event_observation, poll_observation
 from kusanya.clock import Clock, SystemClock
 from kusanya.errors import KusanyaError, NotFound
+from kusanya.platform.closing import Closing
 from kusanya.platform.forks import ForkAware
 from kusanya.state.observation import Observation
 from kusanya.store import Store
@@ -73,7 +73,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     """Fields that differ, such as `type` or `data.fee`; names alone, never values."""
 
 
-class DoubleCheck(ForkAware):
+class DoubleCheck(ForkAware, Closing):
     """Checks deliveries in the background, on a thread that starts with the first of them.
 
     Given to `receiver.app` as `double_check`, it is offered each acknowledged delivery and closed
@@ -144,14 +144,6 @@ class DoubleCheck(ForkAware):
     def __enter__(self) -> Self:
         self.start()
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Finish the check under way and drop the others; a later delivery starts it again."""

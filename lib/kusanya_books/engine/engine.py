@@ -8,14 +8,13 @@ ran it.
 """
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import msgspec
 import pandas as pd
@@ -23,6 +22,7 @@ import pyarrow as pa
 
 from kusanya.domain import status
 from kusanya.errors import FrameError
+from kusanya.platform.closing import Closing
 from kusanya_books import columns
 from kusanya_books.columns import DType, Schema
 
@@ -51,7 +51,7 @@ class Dataset(msgspec.Struct, frozen=True):
 Source = pd.DataFrame | Dataset
 
 
-class Engine(ABC):
+class Engine(Closing):
     """What runs queries; use it as a context manager."""
 
     hash_function: str
@@ -122,17 +122,6 @@ class Engine(ABC):
     def _own(self, sql: str) -> str:
         known = {**status.SQL, **self._values, "hash": self.hash_function}
         return _NAME.sub(lambda found: known[found[1]], sql)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def exactly(table: pa.Table, schema: Schema) -> pa.Table:

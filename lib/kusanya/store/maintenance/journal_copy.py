@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from msgspec import MsgspecError
 from sqlalchemy import Connection, Table, delete, exists, func, insert, or_, select, update
 
 from kusanya.errors import StoreUnavailable, WireError
+from kusanya.platform.closing import Closing
 from kusanya.state.observation import Source
 from kusanya.store.maintenance.masks import Masks
 from kusanya.store.maintenance.opening import prepare
@@ -100,7 +100,7 @@ def copy_as_of(source: Engines, target: Path, at: datetime, *, masked: bool) -> 
     return result
 
 
-class JournalCopy:
+class JournalCopy(Closing):
     """A new SQLite store at `path` that is filled from `source` as far as an instant.
 
     Raises StoreUnavailable where the file exists, StoreError where either store fails. `source` is
@@ -167,17 +167,6 @@ class JournalCopy:
     def close(self) -> None:
         """Close the copy's file; everything is in it."""
         self._target.dispose()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
