@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from functools import partial
 from importlib import import_module
 from random import Random
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError
@@ -28,9 +28,14 @@ class Park(Exception):  # noqa: N818 - an instruction of a handler, no fault
 class Later(Exception):  # noqa: N818 - an instruction of a handler, no fault
     """Raised by a handler: nothing can be done yet; it is due again after so many seconds."""
 
+    LONGEST_S: Final = 366 * 86_400.0
+
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"later, in {seconds:g} s")
-        self.seconds = seconds
+        """Wait for one second at the least. Raises ValueError for more than a year."""
+        if not seconds <= self.LONGEST_S:  # so that NaN is refused too
+            raise ValueError(f"an outcome waits for a year at the most, not for {seconds:g} s")
+        self.seconds = max(float(seconds), 1.0)
+        super().__init__(f"later, in {self.seconds:g} s")
 
 
 class Consumer:
@@ -190,9 +195,10 @@ class Consumer:
 
     def _failed(self, work: Work, error: Exception, *, reached: bool) -> Ending:
         """Return what a try came to that raised: parked, or due again."""
-        why = f"{type(error).__name__}: {error}".splitlines()[0]
+        words = _words(error)
+        why = f"{type(error).__name__}: {words}".splitlines()[0]
         if isinstance(error, Park):
-            return self._loop.parked(work, str(error) or "parked by its handler")
+            return self._loop.parked(work, words or "parked by its handler")
         if isinstance(error, Later):
             return self._loop.later(work, error.seconds, why)
         return self._loop.failed(work, why) if reached else self._loop.away(work, why)
@@ -213,6 +219,14 @@ class Consumer:
                 f"consumer {self.name} has no handler for {', '.join(missing)}: each kind is "
                 "answered (@consumer.on(Kind....)) or ignored (consumer.ignore(Kind...., why=...))"
             )
+
+
+def _words(error: Exception) -> str:
+    """Return the text of a shop's own error, which may have none: its `__str__` raises, too."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - the error itself is what is kept
+        return "(its text cannot be read)"
 
 
 def _of_django(tx: Any) -> Any:

@@ -1,7 +1,7 @@
 """What a shop does for an outcome is done once, whoever dies when; one bad order stops itself."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -142,11 +142,50 @@ def test_one_bad_order_holds_up_itself_alone(
     assert "given back by hand" in audited.detail
 
 
+class _WordlessError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+_RAISED: dict[str, Callable[[], Exception]] = {
+    "later for ever": lambda: Later(float("inf")),
+    "later without a number": lambda: Later(float("nan")),
+    "later than any clock": lambda: Later(10**12),
+    "no words": _WordlessError,
+    "an empty text": lambda: ValueError(""),
+    "what no database keeps": lambda: ValueError("a\0b\udcffc\r\nd"),
+    "several": lambda: ExceptionGroup("two", [ValueError("one"), KeyError("another")]),
+}
+
+
+@pytest.mark.parametrize("raised", _RAISED.values(), ids=_RAISED)
+def test_whatever_a_handler_raises_holds_up_its_order_alone(
+    store: Store, facts: Facts, shop: ShopDatabase, raised: Callable[[], Exception]
+) -> None:
+    consumer = Consumer(store, "shipping", mode=Mode.TEST, clock=facts.service.clock)
+    done: list[str] = []
+
+    @consumer.on(*Kind)
+    def ship(outcome: Outcome, tx: Any) -> None:
+        if outcome.reference == "order-1":
+            raise raised()
+        done.append(outcome.reference)
+
+    for number in (1, 2):
+        paid(facts, number)
+    consumer.drain(shop.connect)
+    assert done == ["order-2"]
+    [waiting] = store.outcomes.work("shipping")
+    assert waiting.tries == 1
+    assert waiting.why
+
+
 def test_a_handler_parks_or_waits_and_a_person_lets_it_go_on(
     store: Store, facts: Facts, shop: ShopDatabase
 ) -> None:
     consumer = Consumer(store, "shipping", mode=Mode.TEST, clock=facts.service.clock)
     raised: list[Exception] = [*[Later(60)] * 12, RuntimeError("once"), Park("ask the customer")]
+    assert Later(-3.0).seconds == 1, "without a pause it would be tried without end"
     done: list[str] = []
 
     @consumer.on(*Kind)
