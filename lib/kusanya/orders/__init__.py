@@ -8,7 +8,6 @@ and `wait` read the store and ask nobody.
 from collections.abc import Mapping
 
 from kusanya.client import AsyncClient, Client
-from kusanya.clock import Clock, SystemClock
 from kusanya.domain.assumptions import DEFAULT_PROFILE
 from kusanya.orders.order import NotAsked, Order, read
 from kusanya.orders.paying import Limits, Wish, paying
@@ -30,7 +29,7 @@ __all__ = [
     "wait",
     "wait_async",
 ]
-_NO_LIMITS = Limits()
+_USUAL_LIMITS = Limits()
 
 
 def pay(
@@ -43,7 +42,7 @@ def pay(
     description: str | None = None,
     metadata: Mapping[str, str] | None = None,
     profile: str = DEFAULT_PROFILE,
-    limits: Limits = _NO_LIMITS,
+    limits: Limits = _USUAL_LIMITS,
     unless_down: bool = False,
 ) -> Order:
     """Have an order paid, and return what it has come to.
@@ -84,7 +83,7 @@ async def pay_async(
     description: str | None = None,
     metadata: Mapping[str, str] | None = None,
     profile: str = DEFAULT_PROFILE,
-    limits: Limits = _NO_LIMITS,
+    limits: Limits = _USUAL_LIMITS,
     unless_down: bool = False,
 ) -> Order:
     """Do what `pay` does, with `amount` in whole shillings; the store is used from threads."""
@@ -100,12 +99,12 @@ async def pay_async(
     return await client.run(paying(store, client.core, wish, limits))
 
 
-def get(store: Store, reference: str, *, mode: Mode, clock: Clock | None = None) -> Order:
-    """Return what an order has come to, as the store knows it.
+def get(store: Store, reference: str, *, mode: Mode) -> Order:
+    """Return what an order has come to, as the store knows it, by the store's clock.
 
     Raises StoreError, ValueError for a reference of more than 256 characters.
     """
-    return read(store, mode, reference, now=(clock or SystemClock()).now())
+    return read(store, mode, reference, now=store.clock.now())
 
 
 def wait(store: Store, client: Client, reference: str, *, timeout_s: float = 120.0) -> Order:

@@ -56,7 +56,7 @@ _OTHERS: Final = frozenset(
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a customer is asked at the most."""
+    """How often a customer is asked at the most; raises ValueError for less than once."""
 
     attempts: int = 5
     """Of one order."""
@@ -65,6 +65,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     phone_day: int = 20
     wrong_pins: int = 2
     """After so many wrong PINs on a phone within an hour none is sent: the network may lock it."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            if getattr(self, name) < 1:
+                raise ValueError(f"limit {name} is {getattr(self, name)}: give 1 or more")
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):

@@ -224,6 +224,13 @@ def test_a_till_that_allows_more_prompts_than_a_page_holds_is_held_back_by_its_o
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("name", Limits.__struct_fields__)
+def test_a_limit_of_less_than_one_is_refused_where_it_is_made(name: str) -> None:
+    assert getattr(Limits(**{name: 1}), name) == 1
+    with pytest.raises(ValueError, match=f"limit {name} is 0: give 1 or more"):
+        Limits(**{name: 0})
+
+
 def test_what_the_service_refuses_is_an_error_and_leaves_the_order_free(shop: Shop) -> None:
     with pytest.raises(InvalidRequest):
         shop.pay(phone="0700 000 422")

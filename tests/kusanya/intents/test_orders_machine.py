@@ -144,7 +144,7 @@ class OrderMachine(RuleBasedStateMachine):
     @rule(reference=REFERENCES)
     def is_refused_another_amount(self, reference: str) -> None:
         """Once it is paid, another amount is an error, and nothing is sent."""
-        found = orders.get(self.store, reference, mode=Mode.TEST, clock=self.clock)
+        found = orders.get(self.store, reference, mode=Mode.TEST)
         if found.status is OrderStatus.PAID:
             sent = len(self.service.arrived)
             with pytest.raises(AmountChanged):
