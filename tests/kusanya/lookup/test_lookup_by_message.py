@@ -188,6 +188,67 @@ def test_two_messages_of_one_receipt_that_differ_are_both_read_and_doubted(store
             assert (said.is_doubtful, said.keeps_receipt) == (True, False)
 
 
+def test_what_was_paid_minutes_before_its_message_is_another_persons_payment(store: Store) -> None:
+    store.record(by_event("earlier", PAID - timedelta(minutes=20), amount=5_000))
+    (said,) = asked(store, mpesa().text).messages
+    assert (said.row, said.rows, said.keeps_receipt) == (None, (), False)
+    assert said.sentence == (
+        "Another time: TZS 5,000 was asked for on 21 Jun 2026 11:40 EAT, the message says "
+        "21 Jun 2026 12:00 EAT."
+    )
+    store.record(by_event("mine", PAID, amount=5_000))
+    (said,) = asked(store, mpesa().text).messages
+    assert (said.row and said.row.id, len(said.rows)) == ("col_mine", 1)
+
+
+@pytest.mark.parametrize(
+    "fate", [{"status": "created", "completed_at": None}, {"status": "expired"}]
+)
+def test_what_is_not_known_as_paid_may_have_been_paid_later(
+    store: Store, fate: dict[str, Any]
+) -> None:
+    fact = polled if "completed_at" in fate else by_event
+    store.record(fact("slow", PAID - timedelta(minutes=20), amount=5_000, **fate))
+    (said,) = asked(store, mpesa().text).messages
+    assert said.row is not None
+    assert "ask the service before anything else" in said.sentence
+
+
+@pytest.mark.parametrize(
+    ("at", "is_altered"),
+    [
+        (timedelta(minutes=-62), True),
+        (timedelta(minutes=-61), False),
+        (timedelta(minutes=61), False),
+        (timedelta(minutes=62), True),
+    ],
+)
+def test_a_message_may_be_an_hour_away_from_the_payment_of_its_receipt(
+    store: Store, at: timedelta, *, is_altered: bool
+) -> None:
+    sms = mpesa(at=PAID + at)
+    store.record(by_event("mine", PAID, amount=5_000))
+    store.receipts.record("col_mine", Mode.LIVE, sms.receipt, source="message", actor="desk")
+    (said,) = asked(store, sms.text).messages
+    assert (said.row is None, "another time" in said.sentence) == (is_altered, is_altered)
+
+
+def test_what_a_message_says_stands_in_one_line(store: Store) -> None:
+    (said,) = asked(store, mpesa().text).messages
+    assert said.summary == (
+        f"M-Pesa message: paid TZS 5,000, to DUKA, receipt {mpesa().receipt}, 21 Jun 2026 12:00 EAT"
+    )
+
+
+def test_two_other_amounts_of_that_time_are_both_named(store: Store) -> None:
+    for amount in (4_000, 6_000):
+        store.record(by_event(amount, PAID, amount=amount))
+    (said,) = asked(store, mpesa().text).messages
+    assert said.sentence.startswith(
+        "Another amount: about that time we asked for TZS 4,000 or TZS 6,000, not TZS 5,000."
+    )
+
+
 def test_a_payment_asked_for_after_the_message_fits_only_if_clocks_differ(store: Store) -> None:
     store.record(by_event("mine", PAID + SOON + timedelta(minutes=2), amount=5_000))
     (said,) = asked(store, mpesa().text).messages

@@ -100,6 +100,27 @@ def test_a_reference_that_was_added_to_another_persons_message_chooses_nothing(
     )
 
 
+def test_a_reference_whose_payment_was_paid_minutes_before_chooses_none(store: Store) -> None:
+    before = PAID - timedelta(minutes=20)
+    store.record(by_event(272, before, amount=5_000, reference="INV-000272"))
+    (said,) = asked(store, TEXTS[0]).messages
+    assert (said.row, said.keeps_receipt) == (None, False)
+    assert said.sentence.startswith(
+        "It names INV-000272, whose payment does not fit in channel or time: none is chosen."
+    )
+
+
+def test_a_reference_of_a_payment_that_failed_here_is_that_payment_where_none_is_paid(
+    store: Store,
+) -> None:
+    for number, code in ((271, "timeout"), (272, "insufficient_funds")):
+        failed = {"status": "failed", "failure_code": code, "reference": f"INV-000{number}"}
+        store.record(by_event(number, PAID, amount=5_000, **failed))
+    (said,) = asked(store, TEXTS[0]).messages
+    assert (said.row and said.row.id, said.is_doubtful) == ("col_272", False)
+    assert "we know it as failed: ask the service before anything else" in said.sentence
+
+
 @pytest.mark.parametrize("text", [TEXTS[0].replace(" for account INV-000272", ""), TEXTS[0]])
 def test_a_receipt_kept_with_an_unpaid_payment_never_hides_the_paid_one(
     store: Store, text: str

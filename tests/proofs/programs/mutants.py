@@ -306,6 +306,55 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books/test_carried_items_of_statements.py",
         ),
     ),
+    "confirmations": Room(
+        (
+            "kusanya.confirmations.reading",
+            "kusanya.confirmations.fragments",
+            "kusanya.confirmations.grammar",
+            "kusanya.lookup.search.by_message",
+            "kusanya.lookup.search.fitting",
+        ),
+        (
+            "kusanya/confirmations/test_confirmations.py",
+            "kusanya/lookup/test_lookup_by_message.py",
+            "kusanya/lookup/test_lookup_by_named_reference.py",
+        ),
+    ),
+    "desk": Room(
+        (
+            "kusanya.lookup.new_request",
+            "kusanya.lookup.claims",
+            "kusanya.lookup.around",
+            "kusanya.lookup.search.amounts",
+            "kusanya.lookup.search.by_phone",
+            "kusanya.lookup.search.finding",
+            "kusanya.wording",
+        ),
+        (
+            "kusanya/lookup/test_lookup.py",
+            "kusanya/lookup/test_lookup_texts.py",
+            "kusanya/lookup/test_lookup_by_words.py",
+            "kusanya/lookup/test_lookup_claims.py",
+            "kusanya/store/test_lookup_of_open_creations.py",
+            "kusanya/test_wording.py",
+        ),
+    ),
+    "health": Room(
+        (
+            "kusanya.health.causes",
+            "kusanya.health.delivery_plan",
+            "kusanya.health.endpoints",
+            "kusanya.health.report",
+            "kusanya.health.stuck_prompts",
+        ),
+        (
+            "kusanya/test_health.py",
+            "kusanya/alarms/test_alarms.py",
+            "kusanya/alarms/test_cause_tree.py",
+            "kusanya/alarms/test_alarms_of_strangers.py",
+            "kusanya/alarms/test_alarm_gauges.py",
+        ),
+    ),
     "redaction": Room(
         ("kusanya.privacy", "kusanya.privacy.secret"),
         (
@@ -401,6 +450,56 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books/test_every_spelling_reads_the_same.py",
             "kusanya_books/test_statements_of_operators_and_banks.py",
             "kusanya_books/test_ledger_and_statement_files.py",
+        ),
+    ),
+    "tariff": Room(
+        ("kusanya_books.judge.tariff", "kusanya_books.judge.fees"),
+        (
+            "kusanya_books/test_tariff_inference.py",
+            "kusanya_books/test_fee_audit_equals_a_plain_reference.py",
+            "kusanya_books/test_declared_tariff_and_start.py",
+            "kusanya_books/test_daily_fees.py",
+        ),
+    ),
+    "files": Room(
+        (
+            "kusanya_books.read.tables.text_files",
+            "kusanya_books.read.tables.row_account",
+            "kusanya_books.read.tables.footers",
+            "kusanya_books.read.tables.headers",
+            "kusanya_books.read.tables.reader",
+            "kusanya_books.read.guess",
+            "kusanya_books.read.bank.entries",
+            "kusanya_books.read.bank.ofx",
+            "kusanya_books.read.movements",
+        ),
+        (
+            "kusanya_books/test_guessed_signs.py",
+            "kusanya_books/test_nothing_is_guessed.py",
+            "kusanya_books/test_ofx.py",
+            "kusanya_books/test_invisible_characters.py",
+            "kusanya_books/test_ledger_and_statement_files.py",
+            "kusanya_books/test_statements_of_operators_and_banks.py",
+            "kusanya_books/test_incomplete_files.py",
+            "kusanya_books/test_quick_readers_read_what_careful_ones_do.py",
+        ),
+    ),
+    "loading": Room(
+        (
+            "kusanya.store.queries.bulk.snapshot",
+            "kusanya.store.queries.bulk.fee_sources",
+            "kusanya_books.read.store.from_store",
+            "kusanya_books.read.store.elsewhere",
+            "kusanya_books.read.store.normalisation",
+            "kusanya_books.read.store.collections_on_disk",
+            "kusanya_books.read.store.exported",
+        ),
+        (
+            "kusanya/store/test_store_bulk_read.py",
+            "kusanya_books/test_load_from_a_store.py",
+            "kusanya_books/test_exported_collections_equal_the_frame.py",
+            "kusanya_books/test_business_days.py",
+            "kusanya_books/test_months_out_of_the_ordinary.py",
         ),
     ),
     "verdict": Room(

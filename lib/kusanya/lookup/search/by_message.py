@@ -21,6 +21,7 @@ from kusanya.lookup.search.fitting import (
     fits,
     is_late,
     ordered,
+    paid_before,
     several,
 )
 from kusanya.privacy import mask_text
@@ -285,7 +286,11 @@ def _by_amount_and_time(
 ) -> MessageMatch:
     begin, end = at - _ASKED_BEFORE, at + said.precision + _EARLY
     same = _rows(store, mode, begin, end, amount=amount, limit=_COMPARED)
-    ours = [row for row in same if said.channel in {None, row.channel}]
+    ours = [
+        row
+        for row in same
+        if said.channel in {None, row.channel} and not paid_before(row, at, said.precision)
+    ]
     near = _nearest(ours, at, said.precision)
     chosen = ordered(same if len(same) == _COMPARED else near, at, said.precision)[:_BOUND]
     opened = store.intents.still_open(
@@ -387,9 +392,10 @@ def _one(
 
 
 def _other_channel(said: Confirmation, amount: int, same: Sequence[CollectionRow]) -> str | None:
-    if not same:
+    others = [row for row in same if said.channel not in {None, row.channel}]
+    if not others:
         return None
-    label = channel_label(same[0].channel)
+    label = channel_label(others[0].channel)
     return Said("Another channel: TZS {amount} was asked for by {channel}, not by {issuer}.").of(
         amount=amount, channel=label, issuer=said.issuer
     )

@@ -28,6 +28,11 @@ def ends_near(row: CollectionRow, at: datetime, precision: timedelta) -> bool:
     return ended is not None and abs(ended - at) <= FITS + precision
 
 
+def paid_before(row: CollectionRow, at: datetime, precision: timedelta) -> bool:
+    """Return whether a payment was paid too long before a message to be what it confirms."""
+    return row.is_paid and ended_at(row) < at - FITS - precision
+
+
 def is_late(row: CollectionRow, at: datetime, precision: timedelta) -> bool:
     """Return whether a payment was asked for after its message: only if clocks differ it fits."""
     return row.created_at > at + precision
