@@ -23,6 +23,10 @@ BOOKS = "reference,amount,currency,booked_at\n" + "".join(
 OPERATOR = "receipt,reference,amount,currency,channel,at,status\n" + "".join(
     f"RC000{number},R-{number},1000,TZS,MPESA_TZ,2026-03-05 12:30,completed\n" for number in (1, 2)
 )
+SETTLEMENT = (
+    "batch_id,business_day,channel,currency,gross,fee,net,count\n"
+    "B1,2026-03-05,MPESA_TZ,TZS,2000,36,1964,2\n"
+)
 BANK = """\
 :20:A
 :25:1
@@ -46,14 +50,20 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def files(home: Path, *, books: str = BOOKS, operator: str = "", bank: str = "") -> dict[str, Any]:
-    given = {"books.csv": books, "operator.csv": operator, "bank.sta": bank}
+def files(
+    home: Path, *, books: str = BOOKS, settlement: str = "", operator: str = "", bank: str = ""
+) -> dict[str, Any]:
+    given = {
+        "books.csv": books, "settlement.csv": settlement, "operator.csv": operator,
+        "bank.sta": bank,
+    }  # fmt: skip
     for name, text in given.items():
         (home / name).write_text(text, encoding="utf-8")
     return {
         "mode": "live",
         "store": str(home / "store.db"),
         "ledger": str(home / "books.csv"),
+        "statement": str(home / "settlement.csv") if settlement else None,
         "operator": [str(home / "operator.csv")] if operator else [],
         "bank": [str(home / "bank.sta")] if bank else [],
     }
@@ -121,22 +131,32 @@ def test_a_total_of_what_is_paid_is_not_held_against_what_is_not(home: Path) -> 
     assert judge(home, books=books)[0] == "reconciled"
 
 
-@pytest.mark.parametrize(
-    ("leg", "text", "says"),
-    [
-        ("operator", OPERATOR + "Total,,{},,,,\n", "operator operator.csv states a total of TZS"),
-        ("bank", BANK, "bank bank.sta states a total of TZS"),
-    ],
-)
-def test_each_statement_is_held_against_its_own_total_or_balances(
-    home: Path, leg: str, text: str, says: str
-) -> None:
-    right, wrong = {"operator": (2_000, 1_500), "bank": (3_000, 4_000)}[leg]
-    stated = wrong - 1_000 * (leg == "bank")
-    assert judge(home, **{leg: text.format(right)})[0] != "not closed"
-    verdict, sentence = judge(home, **{leg: text.format(wrong)})
+_WHOLE = {
+    "operator": (OPERATOR + "Total,,{},,,,\n", 2_000),
+    "settlement": (SETTLEMENT + "Total,,,,,,{},\n", 1_964),
+    "bank": (BANK, 2_000),
+}
+_BEGINS = {"bank": 1_000}
+"""What an account held before."""
+
+
+@pytest.mark.parametrize("leg", _WHOLE)
+def test_each_statement_is_held_against_its_own_total_or_balances(home: Path, leg: str) -> None:
+    text, whole = _WHOLE[leg]
+    begins = _BEGINS.get(leg, 0)
+    assert judge(home, **{leg: text.format(whole + begins)})[0] != "not closed"
+    verdict, sentence = judge(home, **{leg: text.format(whole + begins + 500)})
     assert verdict == "not closed"
-    assert f"{says} {stated:,}, and its rows come to 2,000" in sentence
+    assert f"states a total of TZS {whole + 500:,}, and its rows come to {whole:,}" in sentence
+
+
+@pytest.mark.parametrize("total", [2_000, 2_700])
+def test_an_operators_total_is_of_what_was_completed_or_of_all(home: Path, total: int) -> None:
+    failed = "RC0003,R-3,700,TZS,MPESA_TZ,2026-03-05 12:40,failed\n"
+    assert judge(home, operator=f"{OPERATOR}{failed}Total,,{total},,,,\n")[0] == "reconciled"
+    verdict, sentence = judge(home, operator=f"{OPERATOR}{failed}Total,,{total + 1},,,,\n")
+    assert verdict == "not closed"
+    assert f"states a total of TZS {total + 1:,}" in sentence
 
 
 @pytest.mark.parametrize("leg", ["operator", "bank"])

@@ -182,6 +182,29 @@ def test_a_receipt_of_thirteen_digits_or_more_is_no_wrong_phone(store: Store) ->
     assert ask(store, "0454 000 412").trouble is not None
 
 
+def test_a_phone_that_nothing_is_known_of_is_repeated_as_no_amount(store: Store) -> None:
+    for text in ("754.000.999", "754 000 999"):
+        found = ask(store, text)
+        assert (found.count, found.looked_at, found.phones) == (0, "", 1)
+
+
+def test_a_number_of_thirteen_digits_that_begins_as_a_phone_is_a_wrong_phone(store: Store) -> None:
+    assert ask(store, "2557540004121").trouble is not None
+    assert ask(store, "25575400041212").trouble is None
+
+
+def test_a_number_alone_is_a_reference_before_it_is_an_amount(
+    tmp_path: Path, empty_store: Path
+) -> None:
+    with Store.open(copy(empty_store, tmp_path / "store.db"), clock=ManualClock(NOW)) as opened:
+        record(opened, collection("1", amount=7_321))
+        record(opened, collection("2", reference="SHOP-7321-B"))
+        assert ways(ask(opened, "7321")) == [("SHOP-7321-B", MatchKind.PART)]
+        assert ways(ask(opened, "7321 today")) == [("INV-1", MatchKind.AMOUNT)]
+        record(opened, collection("3", reference="7321"))
+        assert ways(ask(opened, "7321")) == [("7321", MatchKind.REFERENCE)]
+
+
 def test_what_is_nearest_to_the_named_time_stands_first(tmp_path: Path, empty_store: Path) -> None:
     said = NOW - timedelta(hours=3)
     with Store.open(copy(empty_store, tmp_path / "near.db"), clock=ManualClock(NOW)) as store:

@@ -331,12 +331,14 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya.wording",
         ),
         (
+            "kusanya/lookup/test_desk_equals_a_plain_reference.py",
             "kusanya/lookup/test_lookup.py",
             "kusanya/lookup/test_lookup_texts.py",
             "kusanya/lookup/test_lookup_by_words.py",
             "kusanya/lookup/test_lookup_claims.py",
             "kusanya/store/test_lookup_of_open_creations.py",
             "kusanya/test_wording.py",
+            "kusanya/channels/test_channels_now.py",
         ),
     ),
     "health": Room(
@@ -353,6 +355,9 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya/alarms/test_cause_tree.py",
             "kusanya/alarms/test_alarms_of_strangers.py",
             "kusanya/alarms/test_alarm_gauges.py",
+            "kusanya/alarms/test_alarms_of_quiet_weeks.py",
+            "kusanya/alarms/test_outage_drill.py",
+            "kusanya/channels/test_channels_now.py",
         ),
     ),
     "redaction": Room(
@@ -475,6 +480,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         (
             "kusanya_books/test_guessed_signs.py",
+            "console/cli/test_mapping_command.py",
             "kusanya_books/test_nothing_is_guessed.py",
             "kusanya_books/test_ofx.py",
             "kusanya_books/test_invisible_characters.py",
