@@ -6,7 +6,7 @@ import pytest
 
 from kusanya import wording
 from kusanya.domain.failure_codes import FAILURE_CODES
-from kusanya.say import Language
+from kusanya.say import Language, in_language
 from kusanya.wording import advise, clock_english, clock_swahili, is_late, money
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -166,3 +166,8 @@ def test_times_are_those_of_east_africa_and_count_from_six_in_swahili(
     hour, minute = map(int, utc.split(":"))
     at = NOON.replace(hour=hour, minute=minute)
     assert (clock_english(at), clock_swahili(at)) == (english, swahili)
+
+
+def test_a_status_is_said_in_the_readers_language_and_an_unknown_one_as_it_came() -> None:
+    assert in_language(wording.status_word("failed"), Language.SWAHILI) == "imeshindwa"
+    assert in_language(wording.status_word("on_hold\x1b"), Language.SWAHILI) == "on_hold␛"

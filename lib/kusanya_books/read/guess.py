@@ -4,6 +4,7 @@ Reading for a close never guesses; this is for the person who then looks and kee
 """
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -54,7 +55,8 @@ _WITHIN: Final = {
     "money_in": ("paid in", "deposit"),
     "money_out": ("withdraw", "paid out"),
 }
-"""Parts of names, for headers that are known by none."""
+"""What a word in a header begins with that is known by no name; three letters are a whole word."""
+_WHOLE_WORD: Final = 3
 _NAMES_MIN: Final = 2
 _BELOW: Final = (
     "{below} of {rows} amounts are less than 0, which reads them as money given back: if they are "
@@ -199,7 +201,7 @@ class _Looks:
                 header
                 for part in _WITHIN.get(name, ())
                 for header in self.names
-                if header not in taken and part in headers.key(header)
+                if header not in taken and _has_word(headers.key(header), part)
             ),
             None,
         )
@@ -252,6 +254,12 @@ class _Looks:
             for name, layout in layouts.items()
             if layout != Layout() and fits_of(layout, needs)(self.names)
         )
+
+
+def _has_word(header: str, part: str) -> bool:
+    """Return whether a word of a header begins with a part: "network" is no "net"."""
+    end = r"\b" if len(part) <= _WHOLE_WORD else ""
+    return re.search(rf"\b{part}{end}", header) is not None
 
 
 def _score(row: Sequence[str | None]) -> int:

@@ -338,6 +338,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya/lookup/test_lookup_claims.py",
             "kusanya/store/test_lookup_of_open_creations.py",
             "kusanya/test_wording.py",
+            "kusanya/outcomes/test_order_in_the_story.py",
             "kusanya/channels/test_channels_now.py",
         ),
     ),
@@ -480,6 +481,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         (
             "kusanya_books/test_guessed_signs.py",
+            "kusanya_books/test_guessing_a_mapping.py",
             "console/cli/test_mapping_command.py",
             "kusanya_books/test_nothing_is_guessed.py",
             "kusanya_books/test_ofx.py",

@@ -1,0 +1,150 @@
+"""A first mapping of a file that nobody has described: a guess, said to be one, and readable."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from kusanya.errors import InputRefused
+from kusanya_books.read import files, movements
+from kusanya_books.read.guess import ROLES, guess
+from kusanya_books.read.mapping import read_mapping
+
+DAY_OR_MONTH = "every date could have the day or the month first: taken for the day"
+TZS = "no column says the currency: taken for TZS"
+KINDS = "say under kinds which words of the column of the kind mean what"
+STATUSES = "say under values.status which words mean paid, open or not_paid"
+THOUSANDS = "a mark in the amounts is for thousands or for a fraction: thousands"
+BOOKS = "date,reference,amount,currency\n2026-03-05,INV-1,5000,TZS\n2026-03-06,INV-2,7000,TZS\n"
+PAID_OUT = (
+    "date,network,currency,gross,fee,net\n2026-03-05,MPESA_TZ,TZS,2000,36,1964\n"
+    "2026-03-06,MPESA_TZ,TZS,1000,18,982\n"
+)
+MOVED = (
+    "Receipt No\tCompletion Time\tDetails\tPaid In\tWithdrawn\tBalance\tCcy\n"
+    "R1\t2026-03-05 10:15:00\tMalipo caf\u00e9\t5,000.00\t\t5,000.00\tTZS\n"
+    "R2\t2026-03-06 10:15:00\tAda\t\t50.00\t4,950.00\tTZS\n"
+)
+MT940 = (
+    ":20:A\n:25:1\n:28C:1\n:60F:C260301TZS1000,\n:61:2603060306C2000,NTRFNONREF\n"
+    ":62F:C260331TZS3000,\n"
+)
+
+
+def write(folder: Path, text: str, encoding: str = "utf-8") -> Path:
+    path = folder / "file.csv"
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def read_again(path: Path, toml: str, role: str) -> pd.DataFrame:
+    """Return the rows of a file as the kept mapping reads them."""
+    kept = path.with_suffix(".toml")
+    kept.write_text(toml, encoding="utf-8")
+    layout: Any = getattr(read_mapping(kept), role)
+    if role in {"operator", "bank"}:
+        return movements.read(path, layout, leg=role)[0]
+    return (files.ledger if role == "ledger" else files.statement)(path, layout)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "uncertain", "amounts"),
+    [
+        (BOOKS, "ledger", [], [5_000, 7_000]),
+        (BOOKS.replace(",currency", "").replace(",TZS", ""), "ledger", [TZS], [5_000, 7_000]),
+        (BOOKS.replace(",5000,", ",TZS 5000,").replace(",TZS\n", ",\n"), "ledger", None, None),
+        (BOOKS.replace("2026-03-0", "05/03/2026").replace("20265", "2026").replace("20266", "2026"),
+         "ledger", [DAY_OR_MONTH], [5_000, 7_000]),
+        (BOOKS.replace("2026-03-05", "13/03/2026").replace("2026-03-06", "05/03/2026"),
+         "ledger", [], [5_000, 7_000]),
+        (BOOKS.replace("2026-03-05", "03/13/2026").replace("2026-03-06", "03/05/2026"),
+         "ledger", [], [5_000, 7_000]),
+        (BOOKS.replace("5000", "5.000").replace("7000", "7.000"), "ledger", [THOUSANDS], None),
+        (BOOKS.replace("amount", "amount paid by them"), "ledger",
+         ["amount paid by them is taken for amount"], [5_000, 7_000]),
+        (BOOKS.replace("currency", "currency,type,hali ya malipo").replace("TZS", "TZS,Sale,Done"),
+         "ledger",
+         ["hali ya malipo is taken for status", "type is taken for kind", KINDS, STATUSES],
+         [5_000, 7_000]),
+        (PAID_OUT, "statement", [], [1_964, 982]),
+        (MOVED, "operator", [], [5_000, -50]),
+    ],
+)  # fmt: skip
+def test_a_guess_says_what_is_certain_and_what_is_not(
+    tmp_path: Path, text: str, role: str, uncertain: Sequence[str] | None,
+    amounts: list[int] | None,
+) -> None:  # fmt: skip
+    path = write(tmp_path, text)
+    found = guess(path)
+    assert found.role == role
+    first, *rest = found.uncertain
+    assert first == f"read as {role}; say --as if it is something else"
+    if uncertain is not None:
+        assert rest == list(uncertain)
+    column = "net" if role == "statement" else "amount"
+    if amounts is not None:
+        assert found.rows[column].tolist() == amounts
+    pd.testing.assert_frame_equal(read_again(path, found.toml, role), found.rows)
+    assert guess(path, role).uncertain == tuple(rest), "who said the role is told so no more"
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_file_is_read_as_what_it_is_said_to_be(tmp_path: Path, role: str) -> None:
+    path = write(tmp_path, PAID_OUT if role == "statement" else BOOKS)
+    found = guess(path, role)
+    assert found.role == role
+    assert found.quality.source.startswith(role)
+    if role in {"operator", "bank"}:
+        assert set(found.rows["leg"]) == {role}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "mark", "kept"),
+    [
+        ("utf-8", ",", ()),
+        ("utf-8", ";", ('delimiter = ";"',)),
+        ("utf-8-sig", "|", ('delimiter = "|"',)),
+        ("cp1252", "\t", ('delimiter = "\\t"', 'encoding = "cp1252"')),
+        ("utf-16", ",", ()),
+        ("utf-16-le", ",", ()),
+        ("utf-16-be", ",", ()),
+    ],
+)
+def test_encoding_and_delimiter_are_seen_and_kept_where_they_must_be(
+    tmp_path: Path, encoding: str, mark: str, kept: tuple[str, ...]
+) -> None:
+    text = MOVED.replace(",", "").replace("\t", mark)
+    path = write(tmp_path, text, encoding)
+    found = guess(path)
+    said = [line for line in found.toml.splitlines() if line.startswith(("delim", "encod"))]
+    assert sorted(said) == sorted(kept)
+    assert found.known[0] == f"encoding {encoding if encoding != 'utf-8' else 'utf-8-sig'}"
+    assert found.rows["details"].tolist() == ["Malipo caf\u00e9", "Ada"]
+    pd.testing.assert_frame_equal(read_again(path, found.toml, "operator"), found.rows)
+
+
+@pytest.mark.parametrize("role", ["", "bank", "operator", "ledger"])
+def test_a_banks_format_needs_no_mapping(tmp_path: Path, role: str) -> None:
+    found = guess(write(tmp_path, MT940), role)
+    leg = role if role == "operator" else "bank"
+    assert (found.role, found.toml, found.uncertain) == (leg, "", ())
+    assert found.known == ("MT940: needs no mapping",)
+    assert found.rows["leg"].tolist() == [leg]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("date,network,currency,gross,fee\n2026-03-05,MPESA_TZ,TZS,2000,36\n", "looks like net"),
+        ("reference,amount\nINV-1,5000\n", "looks like booked_at"),
+    ],
+)
+def test_what_lacks_a_column_that_is_needed_is_refused(
+    tmp_path: Path, text: str, says: str
+) -> None:
+    with pytest.raises(InputRefused, match=says):
+        guess(write(tmp_path, text))
+    with pytest.raises(InputRefused, match="a file is one of ledger, operator, bank, statement"):
+        guess(write(tmp_path, text), "books")
