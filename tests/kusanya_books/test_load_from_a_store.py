@@ -23,11 +23,13 @@ from kusanya_books import columns
 from kusanya_books.columns import COLLECTIONS
 from kusanya_books.judge import fees
 from kusanya_books.read import load
-from kusanya_books.read.store import rollup_control
+from kusanya_books.read.store import exported, rollup_control
 from kusanya_books.request.close_request import CloseRequest
+from kusanya_books.request.days import period
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
 MakeObservation = Callable[..., Observation]
 
 
@@ -233,13 +235,70 @@ def test_an_intent_without_an_answer_is_known_as_of_its_time(store: Store, path:
         amount=500,
         phone="255754123456",
     )
+    prepared = store.feed.head()
     store.intents.begin_attempt(intent.id, at=NOON)
     sent = store.feed.head()
+    march = CloseRequest(store=path, period="2026-03")
+    assert load.inputs(march).intents["reference"].tolist() == ["R-9"]
+    before = load.inputs(CloseRequest(store=path, period="2026-03", as_of=prepared))
+    assert before.intents.empty, "it was not sent yet"
     store.intents.resolve(intent.id, collection_id=None, sentence="never arrived")
-    assert load.inputs(CloseRequest(store=path, period="2026-03")).intents.empty
+    assert load.inputs(march).intents.empty
     then = load.inputs(CloseRequest(store=path, period="2026-03", as_of=sent)).intents
     assert then["reference"].tolist() == ["R-9"]
     assert then["sent_at"].tolist() == [NOON]
+
+
+def test_what_is_known_of_the_other_mode_is_known_as_of_its_place(store: Store, path: str) -> None:
+    head = store.feed.head()
+    store.record(observation(1, Source.ANSWER))
+    answered = store.feed.head()
+    store.record(observation(1))
+    for as_of, known in ((head, []), (answered, ["R-1"]), (store.feed.head(), ["R-1"])):
+        found = load.inputs(CloseRequest(store=path, mode="live", period="2026-03", as_of=as_of))
+        assert found.other_mode is not None
+        assert found.other_mode["reference"].tolist() == known
+
+
+def test_the_moment_of_a_close_is_that_of_its_place(store: Store, path: str) -> None:
+    asked = CloseRequest(store=path, period="2026-03", mode="test")
+    assert load.inputs(asked).as_of_at == datetime(2026, 2, 28, 21, tzinfo=UTC), "nothing is there"
+    for number in (1, 2):
+        store.record(observation(number))
+        [change] = store.feed.changes(store.feed.head() - 1, limit=1)
+        found = load.inputs(asked)
+        assert (found.as_of, found.as_of_at) == (store.feed.head(), change.at)
+
+
+def test_an_order_that_was_paid_long_ago_is_found_when_it_is_paid_again(
+    store: Store, path: str, tmp_path: Path
+) -> None:
+    march = period("2026-03")
+    long_ago, end = NOON - timedelta(days=120), march.ends - timedelta(seconds=30)
+    now = {
+        "first": march.begins, "last": end, "late": march.begins - timedelta(hours=3),
+        "before": march.begins - timedelta(days=9), "after": march.ends,
+        "was not paid": NOON, "is not paid": NOON, "once": NOON, "alone": long_ago,
+    }  # fmt: skip
+    for number, (name, at) in enumerate(now.items()):
+        done: dict[str, Any] = {"status": "failed" if name == "is not paid" else "succeeded"}
+        if name == "late":
+            done |= {"completed_at": march.begins, "observed_at": march.begins + MINUTE}
+        store.record(observation(2 * number, reference=name, created_at=at, **done))
+        if name not in {"once", "alone"}:
+            was = {"status": "failed" if name == "was not paid" else "succeeded"}
+            store.record(observation(2 * number + 1, reference=name, created_at=long_ago, **was))
+    wide = march.widened(45)
+    with store.bulk_read.snapshot() as found:
+        days = {"since": march.begins, "until": march.ends, "before": wide.begins}
+        assert found.paid_before(Mode.TEST, **days) == ["first", "last", "late"]
+        assert found.paid_before(Mode.LIVE, **days) == []
+    for mode in Mode:
+        store.parquet.write(tmp_path / "out", mode)
+    asked = {"period": march, "before": wide}
+    told = exported.paid_before(tmp_path / "out", mode=Mode.TEST, **asked)
+    assert told == ["first", "last", "late"]
+    assert exported.paid_before(tmp_path / "out", mode=Mode.LIVE, **asked) == []
 
 
 def test_without_a_collection_there_is_no_latest_month(store: Store, path: str) -> None:
