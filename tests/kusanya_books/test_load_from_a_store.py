@@ -286,7 +286,7 @@ def test_an_order_that_was_paid_long_ago_is_found_when_it_is_paid_again(
             done |= {"completed_at": march.begins, "observed_at": march.begins + MINUTE}
         store.record(observation(2 * number, reference=name, created_at=at, **done))
         if name not in {"once", "alone"}:
-            was = {"status": "failed" if name == "was not paid" else "succeeded"}
+            was: dict[str, Any] = {"status": "failed" if name == "was not paid" else "succeeded"}
             store.record(observation(2 * number + 1, reference=name, created_at=long_ago, **was))
     wide = march.widened(45)
     with store.bulk_read.snapshot() as found:
@@ -295,7 +295,7 @@ def test_an_order_that_was_paid_long_ago_is_found_when_it_is_paid_again(
         assert found.paid_before(Mode.LIVE, **days) == []
     for mode in Mode:
         store.parquet.write(tmp_path / "out", mode)
-    asked = {"period": march, "before": wide}
+    asked: dict[str, Any] = {"period": march, "before": wide}
     told = exported.paid_before(tmp_path / "out", mode=Mode.TEST, **asked)
     assert told == ["first", "last", "late"]
     assert exported.paid_before(tmp_path / "out", mode=Mode.LIVE, **asked) == []

@@ -4,10 +4,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.kusanya.intents.orders import NewClient, the_intent
+from tests.kusanya.intents.orders import ORDER, NewClient, the_intent
 
-from kusanya.errors import IntentError
-from kusanya.intents import decide
+from kusanya.errors import IntentError, OutcomeUnknown
+from kusanya.intents import create_safely, decide
 from kusanya.store import Store
 from kusanya.store.records import Decision, IntentRow, IntentState
 from kusanya.wire import Mode
@@ -72,6 +72,35 @@ def test_the_store_itself_refuses_a_decision_on_another_orders_collection(
         )  # fmt: skip
     assert the_intent(store).state is IntentState.UNKNOWN
     assert store.audit.page().rows == ()
+
+
+@pytest.mark.usefixtures("closed")
+def test_no_collection_is_what_became_of_two_creations(
+    store: Store, new_client: NewClient, service: Any, clock: Any, play: Any
+) -> None:
+    service.collections["col_1"].update(status="failed", failure_code="timeout")
+    first = deciding(store, clock, "col_1", client=new_client())
+    ids = []
+    for reference, again in (("order-1", "the first failed"), ("order-2", None)):
+        service.faults = [play.Fault.LOST_REQUEST]
+        asked = {**ORDER, "reference": reference, "force_repeat_reason": again}
+        with pytest.raises(OutcomeUnknown):
+            create_safely(store, new_client(max_attempts=1), **asked)
+        ids.append(store.intents.by_reference(Mode.TEST, reference)[0].id)
+    clock.pass_by(timedelta(hours=24))
+
+    def decided(intent_id: str, collection_id: str) -> IntentRow:
+        return decide(
+            store, intent_id, actor="asha", why="statement", now=clock.now(),
+            collection_id=collection_id, unseen=True,
+        )  # fmt: skip
+
+    with pytest.raises(IntentError, match=f"it belongs to the creation {first.id}"):
+        decided(ids[0], "col_1")
+    assert decided(ids[0], "col_77").collection_id == "col_77"
+    with pytest.raises(IntentError, match=f"that collection belongs to the creation {ids[0]}"):
+        decided(ids[1], "col_77")
+    assert store.intents.by_reference(Mode.TEST, "order-2")[0].state is IntentState.UNKNOWN
 
 
 @pytest.mark.usefixtures("closed")

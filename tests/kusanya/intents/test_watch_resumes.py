@@ -93,6 +93,33 @@ def test_the_oldest_is_sent_again_first_however_many_newer_ones_wait(
     assert watch(PollSettings(resumes="main", budget=200)).resumed == 120
 
 
+def test_one_that_another_process_sent_meanwhile_holds_up_no_other(
+    store: Store, new_client: NewClient, watch: Watcher, play: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = new_client.service
+    service.faults = [play.Fault.LOST_REQUEST] * 3
+    for number in range(3):
+        with pytest.raises(OutcomeUnknown):
+            create_safely(
+                store, new_client(max_attempts=1), **{**ORDER, "reference": f"order-{number}"}
+            )
+    service.clock.pass_by(timedelta(minutes=2))
+    [second] = store.intents.by_reference(Mode.TEST, "order-1")
+    read, looks = store.intents.last_attempts, []
+
+    def last_attempts(ids: Any) -> Any:
+        looks.append(list(ids))
+        if ids == [second.id] and looks.count(ids) == 1:
+            store.intents.begin_attempt(second.id, at=service.clock.now())
+        return read(ids)
+
+    monkeypatch.setattr(store.intents, "last_attempts", last_attempts)
+    assert watch().resumed == 2
+    states = {row.reference: row.state for row in store.intents.page().rows}
+    assert states["order-0"] is states["order-2"] is IntentState.ANSWERED
+    assert states["order-1"] is IntentState.SENT
+
+
 def test_past_its_window_nothing_is_sent(
     store: Store, new_client: NewClient, watch: Watcher, play: Any
 ) -> None:

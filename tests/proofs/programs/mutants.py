@@ -121,6 +121,28 @@ ROOMS: Final[dict[str, Room]] = {
     "anomalies": Room(("kusanya.state.anomalies",), ("kusanya/state/test_anomalies.py",)),
     "window": Room(("kusanya.intents.window",), _INTENTS),
     "resolving": Room(("kusanya.intents.resolving",), _INTENTS),
+    "deciding": Room(
+        ("kusanya.intents.deciding", "kusanya.intents.outcome", "kusanya.watch.resuming"),
+        (
+            "kusanya/intents/test_outcome_in_words.py",
+            "kusanya/intents/test_comparing_decisions.py",
+            "kusanya/intents/test_windows_and_decisions.py",
+            "kusanya/intents/test_clocks_set_right.py",
+            "kusanya/intents/test_watch_resumes.py",
+            "kusanya/intents/test_restored_stores.py",
+        ),
+    ),
+    "wire": Room(
+        ("kusanya.wire", "kusanya.client.requests", "kusanya.client.core"),
+        (
+            "kusanya/test_wire.py",
+            "kusanya/client/test_client_refuses_before_the_wire.py",
+            "kusanya/client/test_client_retries_and_errors.py",
+            "kusanya/client/test_client_settings.py",
+            "kusanya/intents/test_answers_409.py",
+            "kusanya/client/test_client_on_the_wire.py",
+        ),
+    ),
     "creating": Room(
         (
             "kusanya.intents.creating",

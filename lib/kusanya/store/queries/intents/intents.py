@@ -161,8 +161,8 @@ class Intents(IntentAttempts):
 
         With `only_from` an intent in any other state is left and returned as it is: an earlier
         look may be out of date. A person's decision is audited in the same transaction, and raises
-        IntentError for a collection that the store knows with another mode, reference, amount or
-        phone.
+        IntentError for a collection that belongs to another intent, or that the store knows with
+        another mode, reference, amount or phone.
         """
 
         def act(writing: Transaction) -> IntentRow:
@@ -352,9 +352,22 @@ def _to_attempt(row: RowMapping) -> AttemptRow:
 
 
 def _check_decided(connection: Connection, row: IntentRow, collection_id: str | None) -> None:
-    """Raise IntentError where the store knows the collection, and it is not this intent's."""
+    """Raise IntentError where the store knows that the collection is not this intent's."""
     if collection_id is None:
         return
+    other = intent.c
+    taken = select(other.id).where(
+        other.mode == row.mode.value,
+        other.collection_id == clean(collection_id),
+        other.id != row.id,
+    )
+    taken_by = connection.execute(taken.limit(1)).scalar_one_or_none()
+    if taken_by is not None:
+        raise IntentError(
+            f"that collection belongs to the creation {taken_by}",
+            reason=IntentReason.OTHER_COLLECTION,
+            intent_id=row.id,
+        )
     it = collection.c
     known = connection.execute(
         select(it.mode, it.reference, it.amount, it.phone).where(it.id == clean(collection_id))
