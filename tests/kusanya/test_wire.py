@@ -157,6 +157,15 @@ def test_a_field_of_another_type_is_refused_without_quoting_it(field: str, value
         assert value not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "at", ["2026-03-02T12:00:12", "9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+05:00"]
+)
+def test_an_event_of_no_instant_is_refused(at: str) -> None:
+    with pytest.raises(WireError):
+        decode_event(raw(EVENT | {"created_at": at}))
+    assert decode_event(raw(EVENT | {"created_at": "2026-03-02T15:00:12+03:00"})).created_at
+
+
 @pytest.mark.parametrize("field", sorted(COLLECTION.keys() - {"object"}))
 def test_a_field_that_is_always_there_may_not_be_missing(field: str) -> None:
     with pytest.raises(WireError):

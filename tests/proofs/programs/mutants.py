@@ -383,6 +383,22 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya/channels/test_channels_now.py",
         ),
     ),
+    "front": Room(
+        (
+            "kusanya_books.pack.summary",
+            "kusanya_books.pack.front",
+            "kusanya_books.judge.report",
+            "kusanya_books.judge.report_pages",
+            "kusanya_books.match.break_life",
+        ),
+        (
+            "kusanya_books/test_incomplete_files.py",
+            "kusanya_books/test_one_verdict.py",
+            "kusanya_books/test_pack_as_people_open_it.py",
+            "kusanya_books/test_breaks_have_a_life.py",
+            "kusanya_books/test_where_every_line_went.py",
+        ),
+    ),
     "redaction": Room(
         ("kusanya.privacy", "kusanya.privacy.secret"),
         (
