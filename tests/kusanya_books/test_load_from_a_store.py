@@ -247,6 +247,16 @@ def test_an_intent_without_an_answer_is_known_as_of_its_time(store: Store, path:
     then = load.inputs(CloseRequest(store=path, period="2026-03", as_of=sent)).intents
     assert then["reference"].tolist() == ["R-9"]
     assert then["sent_at"].tolist() == [NOON]
+    later = prepare_intent(
+        store, idempotency_key="l", body=b"{}", mode=Mode.TEST, profile="shop",
+        reference="R-10", amount=500, phone="255754123456",
+    )  # fmt: skip
+    store.intents.begin_attempt(later.id, at=NOON)
+    place = store.feed.head()
+    store.intents.begin_attempt(later.id, at=NOON)
+    for as_of in (place, store.feed.head()):
+        found = load.inputs(CloseRequest(store=path, period="2026-03", as_of=as_of)).intents
+        assert found["reference"].tolist() == ["R-10"], "once, and the settled one not at all"
 
 
 def test_what_is_known_of_the_other_mode_is_known_as_of_its_place(store: Store, path: str) -> None:

@@ -1,7 +1,7 @@
 """Statements as operators, banks and accounting programs export them, read line by line."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from kusanya.errors import InputRefused
 from kusanya_books import columns
 from kusanya_books.columns import MOVEMENTS
 from kusanya_books.read import files, mapped_files, movements
+from kusanya_books.read.bank.entries import BankEntry, Entries
 from kusanya_books.read.mappings import SHIPPED, shipped
 from kusanya_books.request.close_request import CloseRequest
 
@@ -312,6 +313,18 @@ def test_a_statement_without_a_closing_balance_proves_nothing_and_says_so(write:
     assert ["no closing balance" in one.reason for one in quality.remarks] == [True]
     assert "no closing balance" in quality.unproven
     assert movements.read(write("x", MT940), leg="bank")[1].unproven == ""
+
+
+@pytest.mark.parametrize(
+    ("moved", "stated"), [((), None), ((None,), None), ((3, None), None), ((3, 4), 7)]
+)
+def test_balances_are_a_files_total_where_each_of_its_statements_says_them(
+    moved: tuple[int | None, ...], stated: int | None
+) -> None:
+    entry = BankEntry(row=1, day=date(2026, 3, 5), currency="TZS", amount=7)
+    found = Entries(entries=(entry,), moved=moved)
+    _, quality = found.finish("bank.sta", "0" * 64, leg="bank", cutoff=timedelta())
+    assert (None if quality.total is None else quality.total.stated) == stated
 
 
 def test_a_statement_that_only_begins_proves_nothing_also_before_another_one(write: Write) -> None:
