@@ -16,6 +16,7 @@ from kusanya.clock import Clock
 from kusanya.privacy import redact
 from kusanya.store import Store
 from kusanya.store.records.outcomes import Ending, Work
+from kusanya.text import safe
 from kusanya.wire import Mode
 
 _log: Final = logging.getLogger("kusanya.outcomes")
@@ -102,7 +103,7 @@ class WorkLoop:
 
     def failed(self, work: Work, why: str) -> Ending:
         """Return what a try came to that failed: due again after a growing pause, or parked."""
-        seq, why = work.outcome.seq, redact(why)[:500]
+        seq, why = work.outcome.seq, _shown(why)
         _log.warning("outcome %s of consumer %s failed: %s", work.outcome.id, self.name, why)
         if work.tries + 1 >= _TRIES:
             return Ending(seq=seq, parked=True, why=why)
@@ -111,7 +112,7 @@ class WorkLoop:
 
     def away(self, work: Work, why: str) -> Ending:
         """Return what came of it where the shop could not be reached: that is no try."""
-        why = redact(why)[:500]
+        why = _shown(why)
         _log.warning("the shop is away: %s", why)
         due_at = self.clock.now() + timedelta(seconds=_AWAY_S)
         return Ending(seq=work.outcome.seq, due_at=due_at, why=why, is_try=False, is_away=True)
@@ -119,11 +120,11 @@ class WorkLoop:
     def later(self, work: Work, seconds: float, why: str) -> Ending:
         """Return what came of it where more time was asked for: that is no try."""
         due_at = self.clock.now() + timedelta(seconds=seconds)
-        return Ending(seq=work.outcome.seq, due_at=due_at, why=redact(why)[:500], is_try=False)
+        return Ending(seq=work.outcome.seq, due_at=due_at, why=_shown(why), is_try=False)
 
     def parked(self, work: Work, why: str) -> Ending:
         """Return what came of it where a person has to look."""
-        return Ending(seq=work.outcome.seq, parked=True, why=redact(why)[:500])
+        return Ending(seq=work.outcome.seq, parked=True, why=_shown(why))
 
     def _is_time(self) -> bool:
         """Return whether something was committed, or became due, since the last look."""
@@ -160,3 +161,8 @@ class WorkLoop:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _shown(why: str) -> str:
+    """Return what went wrong, for a log and a person: it may hold whatever the shop was sent."""
+    return safe(redact(why), 500)
