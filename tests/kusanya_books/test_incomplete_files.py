@@ -132,9 +132,9 @@ def test_a_total_of_what_is_paid_is_not_held_against_what_is_not(home: Path) -> 
 
 
 _WHOLE = {
-    "operator": (OPERATOR + "Total,,{},,,,\n", 2_000),
-    "settlement": (SETTLEMENT + "Total,,,,,,{},\n", 1_964),
-    "bank": (BANK, 2_000),
+    "operator": (OPERATOR + "Total,,{},,,,\n", 2_000, "operator operator.csv"),
+    "settlement": (SETTLEMENT + "Total,,,,,,{},\n", 1_964, "statement settlement.csv"),
+    "bank": (BANK, 2_000, "bank bank.sta"),
 }
 _BEGINS = {"bank": 1_000}
 """What an account held before."""
@@ -142,12 +142,13 @@ _BEGINS = {"bank": 1_000}
 
 @pytest.mark.parametrize("leg", _WHOLE)
 def test_each_statement_is_held_against_its_own_total_or_balances(home: Path, leg: str) -> None:
-    text, whole = _WHOLE[leg]
+    text, whole, source = _WHOLE[leg]
     begins = _BEGINS.get(leg, 0)
     assert judge(home, **{leg: text.format(whole + begins)})[0] != "not closed"
     verdict, sentence = judge(home, **{leg: text.format(whole + begins + 500)})
     assert verdict == "not closed"
-    assert f"states a total of TZS {whole + 500:,}, and its rows come to {whole:,}" in sentence
+    says = f"{source} states a total of TZS {whole + 500:,}, and its rows come to {whole:,}"
+    assert says in sentence
 
 
 @pytest.mark.parametrize("total", [2_000, 2_700])

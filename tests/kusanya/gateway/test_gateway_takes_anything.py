@@ -20,7 +20,6 @@ from kusanya.store import Store
 from kusanya.wire import Mode
 
 TOKEN, KEY = "a-token-of-tests", "sk_test_0123456789abcdef"
-Sent = tuple[str, bytes, bytes, bytes]
 
 _raw = st.binary(max_size=40) | st.sampled_from([b"\0", b"\xff", b"INV-1", b".", b"..", b"out_1"])
 _part = _raw.map(lambda raw: quote_from_bytes(raw, safe="").encode()) | _raw

@@ -21,9 +21,11 @@ def closed(store: Store, clock: Any, lose_the_answer: Any) -> IntentRow:
     return the_intent(store)
 
 
-def deciding(store: Store, clock: Any, collection_id: str | None, **options: Any) -> IntentRow:
+def deciding(
+    store: Store, clock: Any, collection_id: str | None, *, intent_id: str = "", **options: Any
+) -> IntentRow:
     return decide(
-        store, the_intent(store).id, actor="asha", why="statement", now=clock.now(),
+        store, intent_id or the_intent(store).id, actor="asha", why="statement", now=clock.now(),
         collection_id=collection_id, **options,
     )  # fmt: skip
 
@@ -88,18 +90,12 @@ def test_no_collection_is_what_became_of_two_creations(
             create_safely(store, new_client(max_attempts=1), **asked)
         ids.append(store.intents.by_reference(Mode.TEST, reference)[0].id)
     clock.pass_by(timedelta(hours=24))
-
-    def decided(intent_id: str, collection_id: str) -> IntentRow:
-        return decide(
-            store, intent_id, actor="asha", why="statement", now=clock.now(),
-            collection_id=collection_id, unseen=True,
-        )  # fmt: skip
-
     with pytest.raises(IntentError, match=f"it belongs to the creation {first.id}"):
-        decided(ids[0], "col_1")
-    assert decided(ids[0], "col_77").collection_id == "col_77"
+        deciding(store, clock, "col_1", intent_id=ids[0], unseen=True)
+    made = deciding(store, clock, "col_77", intent_id=ids[0], unseen=True)
+    assert made.collection_id == "col_77"
     with pytest.raises(IntentError, match=f"that collection belongs to the creation {ids[0]}"):
-        decided(ids[1], "col_77")
+        deciding(store, clock, "col_77", intent_id=ids[1], unseen=True)
     assert store.intents.by_reference(Mode.TEST, "order-2")[0].state is IntentState.UNKNOWN
 
 

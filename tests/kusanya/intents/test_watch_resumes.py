@@ -38,6 +38,12 @@ def watch(store: Store, new_client: NewClient) -> Watcher:
     return Watcher(store, new_client)
 
 
+def lose_answer(store: Store, new_client: NewClient, reference: str) -> None:
+    """Create an order whose answer never comes: the service plays a fault."""
+    with pytest.raises(OutcomeUnknown):
+        create_safely(store, new_client(max_attempts=1), **{**ORDER, "reference": reference})
+
+
 @pytest.mark.parametrize("fault", ["LOST_ANSWER", "LOST_REQUEST", "FAILED_AFTER"])
 def test_what_has_no_answer_is_sent_again_after_a_minute_with_its_own_key(
     store: Store, new_client: NewClient, watch: Watcher, play: Any, fault: str
@@ -63,8 +69,7 @@ def test_a_service_that_answers_nobody_is_asked_less_and_less_often(
 ) -> None:
     service = new_client.service
     service.faults = [play.Fault.LOST_REQUEST] * 1_000
-    with pytest.raises(OutcomeUnknown):
-        create_safely(store, new_client(max_attempts=1), **ORDER)
+    lose_answer(store, new_client, "order-1")
     for _ in range(60 * 6):
         service.clock.pass_by(timedelta(seconds=10))
         watch()
@@ -80,10 +85,7 @@ def test_the_oldest_is_sent_again_first_however_many_newer_ones_wait(
     service = new_client.service
     service.faults = [play.Fault.LOST_REQUEST] * 121
     for number in range(121):
-        with pytest.raises(OutcomeUnknown):
-            create_safely(
-                store, new_client(max_attempts=1), **{**ORDER, "reference": f"order-{number}"}
-            )
+        lose_answer(store, new_client, f"order-{number}")
         if number == 0:
             service.clock.pass_by(timedelta(hours=22, minutes=59))
     assert watch(PollSettings(resumes="main", budget=1)).resumed == 1
@@ -99,10 +101,7 @@ def test_one_that_another_process_sent_meanwhile_holds_up_no_other(
     service = new_client.service
     service.faults = [play.Fault.LOST_REQUEST] * 3
     for number in range(3):
-        with pytest.raises(OutcomeUnknown):
-            create_safely(
-                store, new_client(max_attempts=1), **{**ORDER, "reference": f"order-{number}"}
-            )
+        lose_answer(store, new_client, f"order-{number}")
     service.clock.pass_by(timedelta(minutes=2))
     [second] = store.intents.by_reference(Mode.TEST, "order-1")
     read, looks = store.intents.last_attempts, []
@@ -125,8 +124,7 @@ def test_past_its_window_nothing_is_sent(
 ) -> None:
     service = new_client.service
     service.faults = [play.Fault.LOST_ANSWER]
-    with pytest.raises(OutcomeUnknown):
-        create_safely(store, new_client(max_attempts=1), **ORDER)
+    lose_answer(store, new_client, "order-1")
     service.clock.pass_by(timedelta(hours=23))
     assert watch().resumed == 0
     assert len(service.arrived) == 1

@@ -20,6 +20,7 @@ from kusanya.lookup.search.fitting import (
     ends_near,
     fits,
     is_late,
+    is_of_channel,
     ordered,
     paid_before,
     several,
@@ -287,9 +288,7 @@ def _by_amount_and_time(
     begin, end = at - _ASKED_BEFORE, at + said.precision + _EARLY
     same = _rows(store, mode, begin, end, amount=amount, limit=_COMPARED)
     ours = [
-        row
-        for row in same
-        if said.channel in {None, row.channel} and not paid_before(row, at, said.precision)
+        row for row in same if is_of_channel(said, row) and not paid_before(row, at, said.precision)
     ]
     near = _nearest(ours, at, said.precision)
     chosen = ordered(same if len(same) == _COMPARED else near, at, said.precision)[:_BOUND]
@@ -392,7 +391,7 @@ def _one(
 
 
 def _other_channel(said: Confirmation, amount: int, same: Sequence[CollectionRow]) -> str | None:
-    others = [row for row in same if said.channel not in {None, row.channel}]
+    others = [row for row in same if not is_of_channel(said, row)]
     if not others:
         return None
     label = channel_label(others[0].channel)

@@ -17,9 +17,14 @@ FITS: Final = timedelta(minutes=5)
 """How far the end of a payment and its message lie apart at most."""
 
 
+def is_of_channel(said: Confirmation, row: CollectionRow) -> bool:
+    """Return whether a payment is of a message's channel; a message may name none."""
+    return said.channel in {None, row.channel}
+
+
 def fits(said: Confirmation, row: CollectionRow, at: datetime) -> bool:
     """Return whether a payment's channel and end fit a message of `at`."""
-    return said.channel in {None, row.channel} and ends_near(row, at, said.precision)
+    return is_of_channel(said, row) and ends_near(row, at, said.precision)
 
 
 def ends_near(row: CollectionRow, at: datetime, precision: timedelta) -> bool:
