@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from kusanya_books import columns
-from kusanya_books.columns import CLOSED, ITEMS, LEDGER
+from kusanya_books.columns import CLOSED, ITEMS, LEDGER, MOVEMENTS
 from kusanya_books.pack import close
 from kusanya_books.request.days import period
 from kusanya_books.request.earlier_period import EarlierPeriod
@@ -26,6 +26,7 @@ CASES: dict[str, tuple[Any, Any, bool]] = {
     "one that was there": ({"contradictions": 1}, {"contradictions": 1, "fee": 19}, False),
     "another amount": ({}, {"amount": 999}, True),
     "another currency": ({}, {"currency": "KES"}, True),
+    "another channel": ({}, {"channel": "AIRTEL_TZ"}, False),
     "another fee": ({}, {"fee": 19}, False),
     "a success that was none": ({"status": "created"}, {}, False),
     "a failure that is another one": ({"status": "failed"}, {"status": "expired"}, False),
@@ -46,14 +47,18 @@ def side(place: int) -> pd.DataFrame:
 
 
 def carried(
-    *, lines: pd.DataFrame | None = None, items: pd.DataFrame | None = None, basis: str = "gross"
+    *,
+    lines: pd.DataFrame | None = None,
+    items: pd.DataFrame | None = None,
+    basis: str = "gross",
+    **said: Any,
 ) -> EarlierPeriod:
     earlier = EarlierPeriod(
         run_id="run",
         period=period("2026-03"),
         items=columns.empty(ITEMS) if items is None else items,
         lines=columns.empty(LEDGER) if lines is None else lines,
-        had_books=True,
+        **{"had_books": True, **said},
     )
     sides = close._Sides(side(0), side(1), 9)
     late = close.compare(sides.before, sides.now, closed_run_id="run")
@@ -98,15 +103,62 @@ def test_an_order_of_which_lines_or_items_are_carried_is_judged_by_those() -> No
 
 
 def test_without_books_then_nothing_of_them_is_carried() -> None:
-    earlier = EarlierPeriod(
-        run_id="run", period=period("2026-03"), items=columns.empty(ITEMS),
-        lines=columns.empty(LEDGER), had_books=False,
-    )  # fmt: skip
-    sides = close._Sides(side(0), side(1), 9)
-    late = close.compare(sides.before, sides.now, closed_run_id="run")
-    found = close._with_news(earlier, sides, late, basis="gross")
+    found = carried(had_books=False)
     assert found.otherwise_now == frozenset()
     assert found.lines.empty
+
+
+OF_OPERATOR = {"no success any more", "two finals", "another amount", "another currency"}
+"""What an operator's line would not agree with: that two answers came is no matter of his."""
+
+
+@pytest.mark.parametrize(
+    ("operators", "wanted"),
+    [
+        ({}, set()),
+        ({"AIRTEL_TZ": True}, set()),
+        ({"MPESA_TZ": False}, OF_OPERATOR | {"another channel"}),
+        (
+            {"MPESA_TZ": True, "AIRTEL_TZ": True},
+            OF_OPERATOR | {"another channel", "another fee", "one that was there"},
+        ),
+    ],
+)
+def test_what_an_operator_agreed_with_and_would_not_now_is_carried_as_his_line(
+    operators: dict[str, bool], wanted: set[str]
+) -> None:
+    found = carried(had_books=False, operators=operators)
+    assert found.otherwise_now == wanted
+    assert found.movements is not None
+    rows = found.movements.set_index("collection_id")
+    assert set(rows.index) == wanted
+    if wanted:
+        fee = 18 if operators["MPESA_TZ"] else None
+        [row] = columns.dicts(rows.loc[["another amount"]])
+        assert row == {
+            "input": "the operator's statement (until 2026-03-31)", "line_no": -1,
+            "leg": "operator", "channel": "MPESA_TZ", "currency": "TZS",
+            "at": pd.Timestamp("2026-03-04T21:00Z"), "business_day": DAY, "receipt": None,
+            "reference": "R another amount", "kind": "payment", "status": "completed",
+            "amount": 1_000, "fee": fee, "balance": None, "details": None,
+        }  # fmt: skip
+
+
+def test_what_is_carried_of_an_operator_already_is_judged_by_that() -> None:
+    line = {"leg": "operator", "channel": "MPESA_TZ", "currency": "TZS", "amount": 1_000}
+    by_id = {**line, "line_no": 7, "collection_id": "two finals"}
+    spelled = {**line, "line_no": -3, "reference": " r ANOTHER amount"}
+    of_bank = {**line, "leg": "bank", "line_no": 2, "collection_id": "no success any more"}
+    item = {"break_id": "b", "leg": "operator", "collection_id": "another currency", "amount": 1}
+    found = carried(
+        had_books=False,
+        operators={"MPESA_TZ": False},
+        movements=frame_of(MOVEMENTS, by_id, spelled, of_bank),
+        items=frame_of(ITEMS, item, {**item, "leg": "books", "collection_id": "another channel"}),
+    )
+    assert found.otherwise_now == {"no success any more", "another channel"}
+    assert found.movements is not None
+    assert sorted(found.movements["line_no"]) == [-5, -4, -3, 2, 7]
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ from kusanya_books.columns.input import (
     QUALITY,
     STATEMENT,
     TARIFF,
+    TOLD,
     UNREAD,
 )
 from kusanya_books.columns.leg import (
@@ -143,6 +144,7 @@ __all__ = [
     "STRADDLERS",
     "TARIFF",
     "TIMELINE",
+    "TOLD",
     "UNPAID",
     "UNPRICED",
     "UNREAD",

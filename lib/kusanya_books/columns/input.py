@@ -38,6 +38,9 @@ open; `created_hour` and `created_weekday` (0 is Monday) are East Africa Time.""
 KEYS: Final = Schema("keys", {"id": T, "reference": T})
 """One row per collection of the other mode: enough to tell that a key belongs there."""
 
+TOLD: Final = Schema("told", {"channel": T, "has_fees": F})
+"""One row per channel of which an operator's statement told, and whether it named fees."""
+
 INTENTS: Final = Schema("intents", {"id": T, "reference": T, "amount": W, "sent_at": AT})
 """One row per creation whose outcome is not known: the customer may have been charged."""
 

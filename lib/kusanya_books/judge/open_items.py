@@ -11,11 +11,12 @@ from typing import Any, Final
 
 import pandas as pd
 
+from kusanya.domain.status import PAID
 from kusanya.privacy import mask_text
 from kusanya.store.records import BreakStatus, BreakSubject
 from kusanya_books import columns
 from kusanya_books.columns import BREAKS, ITEMS
-from kusanya_books.columns.dtypes import first_of, text_of
+from kusanya_books.columns.dtypes import first_of, is_missing, text_of
 from kusanya_books.judge import findings
 from kusanya_books.match import break_life, breaks
 from kusanya_books.match.bank import BankMatch
@@ -155,7 +156,9 @@ def of_operator(rows: pd.DataFrame) -> Iterator[Item]:
     """Yield the rows of an operator's match as items; what agrees has no `finding`."""
     for row in columns.records(rows):
         money = (row.amount_operator, row.amount_service)
-        balance = _apart(row, *money)
+        # What is no success is worth nothing here, whatever it was to be.
+        counts = is_missing(row.status_service) or row.status_service in PAID
+        balance = _apart(row, row.amount_operator, row.amount_service if counts else 0)
         if row.break_code in breaks.OPERATOR_FEES:
             # A fee too high is money out: what the operator pays back comes in.
             money = (row.fee_operator, row.fee_service)

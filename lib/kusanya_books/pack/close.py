@@ -27,6 +27,8 @@ from kusanya_books.columns import (
     ITEMS,
     KEYS,
     LEDGER,
+    MOVEMENTS,
+    TOLD,
     DType,
     Schema,
 )
@@ -251,6 +253,7 @@ def pack(
             "verdict": verdict.value,
             "made_from": identity,
             "books": made.matched is not None,
+            earlier_pack.OPERATORS: _operators(made.inputs),
             earlier_pack.BEGINS: _chain_begins(made.inputs).isoformat(),
         },
         others={} if accounts is None or booked is None else _files_of(booked, accounts),
@@ -276,6 +279,15 @@ def _chain_begins(inputs: Inputs) -> date:
     first = inputs.period.first
     earlier = inputs.carried
     return first if earlier is None else min(first, earlier.begins or earlier.period.first)
+
+
+def _operators(inputs: Inputs) -> dict[str, bool]:
+    """Return the channels that operators' statements told of, and whether they named fees."""
+    if inputs.movements is None:
+        return {}
+    lines = inputs.movements[inputs.movements["leg"] == "operator"]
+    names_fee = lines["fee"].notna() | (lines["kind"] == "fee")
+    return {str(name): bool(fees.any()) for name, fees in names_fee.groupby(lines["channel"])}
 
 
 def _journals(made: Report, accounts: AccountMap, booked: Booked | None) -> Journals:
@@ -372,7 +384,7 @@ def _with_news(
 ) -> EarlierPeriod:
     """Return what is carried, with what its period says otherwise since its close.
 
-    That is what succeeded, what became due, and what the books have as it was.
+    That is what succeeded, what became due, and what books and operators have as it was.
     """
     with open_engine() as engine:
         engine.define({"net_basis": basis == "net"})
@@ -384,11 +396,18 @@ def _with_news(
         turned = columns.empty(LEDGER)
         if carried.had_books:
             turned = engine.frame(query("close/otherwise_now"), LEDGER)
+        movements = columns.empty(MOVEMENTS) if carried.movements is None else carried.movements
+        engine.register("movements", movements, MOVEMENTS)
+        told = {"channel": list(carried.operators), "has_fees": list(carried.operators.values())}
+        engine.register("told", columns.frame(TOLD, told), TOLD)
+        last = {"last": carried.period.last.isoformat()}
+        moved = engine.frame(query("close/otherwise_of_operator"), MOVEMENTS, last)
         return msgspec.structs.replace(
             carried,
             lines=pd.concat([carried.lines, turned], ignore_index=True),
             changed_from=_first_day(since, late),
-            otherwise_now=frozenset(turned["collection_id"]),
+            movements=pd.concat([movements, moved], ignore_index=True),
+            otherwise_now=frozenset(turned["collection_id"]) | frozenset(moved["collection_id"]),
             paid_since=engine.frame(query("close/paid_since"), KEYS),
             due_since=engine.frame(query("close/due"), DUE),
         )

@@ -27,6 +27,8 @@ from kusanya_books.request.earlier_period import EarlierPeriod
 MANIFEST: Final = "manifest.json"
 BEGINS: Final = "begins"
 """What the manifest calls the first day of the packs that follow each other."""
+OPERATORS: Final = "operators"
+"""What the manifest calls the channels of operators' statements, and whether they named fees."""
 CLOSED_FILE: Final = "closed.parquet"
 ITEMS_FILE: Final = "open_items.parquet"
 """What is open, for a later run and for `kusanya breaks`."""
@@ -70,6 +72,7 @@ def read(folder: Path) -> EarlierPack:
                 items=items(folder),
                 lines=lines.assign(row_no=numbers),
                 had_books=bool(manifest.get("books")),
+                operators=manifest.get(OPERATORS, {}),
                 movements=_maybe(folder / MOVEMENTS_FILE, MOVEMENTS),
                 payouts=_maybe(folder / PAYOUTS_FILE, STATEMENT),
             )

@@ -1,5 +1,6 @@
 """What an earlier period left open, as the next one takes it up."""
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Final
 
@@ -29,6 +30,8 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     books that are given now."""
     had_books: bool
     """Whether books were given then."""
+    operators: Mapping[str, bool] = {}
+    """The channels of which operators' statements were given then, and whether they named fees."""
     movements: pd.DataFrame | None = None
     """Lines of the operator's and the bank's statements that belong to open items."""
     payouts: pd.DataFrame | None = None
@@ -36,8 +39,8 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     paid_since: pd.DataFrame | None = None
     """What succeeded in it, as is known since its close, as `KEYS`: no side has agreed to it."""
     otherwise_now: frozenset[str] = frozenset()
-    """The ids of what succeeded when it was closed, agreed with the books, and is no success, or
-    another sum, now: its lines are among `lines`."""
+    """The ids of what succeeded when it was closed, agreed with the books or an operator, and is
+    no success, or another sum, now: its lines are among `lines` and `movements`."""
     begins: date | None = None
     """The first day of the periods that were closed one after the other, it the last; None for its
     own."""

@@ -135,8 +135,13 @@ def test_the_units_start_on_a_bare_server_each_with_its_own_login(
     for statement in statements:
         if "IN ROLE" in statement:
             superuser.exec_driver_sql(statement)
-    with started(*words_and_environ("receive")) as receiver, started(*words_and_environ("watch")):
+    with (
+        started(*words_and_environ("receive")) as receiver,
+        started(*words_and_environ("watch")) as watcher,
+    ):
         assert receiver.stdout is not None
+        assert watcher.stdout is not None
+        assert "watching" in watcher.stdout.readline()
         assert "receiving test events for shop" in receiver.stdout.readline()
         body = b"{}"
         signed = sign(body, SECRET, now())

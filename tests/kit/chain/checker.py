@@ -54,7 +54,9 @@ class Open(msgspec.Struct, frozen=True):
     waiting: dict[Key, int]
 
 
-def open_after(folders: Iterable[Path], paid: Iterable[Paid], last: date) -> Open:
+def open_after(
+    folders: Iterable[Path], paid: Iterable[Paid], last: date, *, has_books: bool = True
+) -> Open:
     """Return what is open after the close of the month that ends on `last`.
 
     `folders` are those of all months up to it, `paid` what the service said up to its close.
@@ -62,7 +64,7 @@ def open_after(folders: Iterable[Path], paid: Iterable[Paid], last: date) -> Ope
     files = list(folders)
     said = [one for one in paid if one.day <= last]
     every = {
-        **_books(list(_lines(files, "books.csv")), said),
+        **(_books(list(_lines(files, "books.csv")), said) if has_books else {}),
         **_operators(files, said),
         **_statement(list(_lines(files, "settlement.csv")), said),
         **_bank(files),

@@ -1,7 +1,7 @@
 """Closing a chain of months, each with the pack of the one before, as a shop does."""
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +26,25 @@ class Closed(msgspec.Struct, frozen=True):
 
 
 def close_chain(
-    made: world.Chain, home: Path, store: Path, *, operators: Iterable[str] = world.OPERATORS
+    made: world.Chain,
+    home: Path,
+    store: Path,
+    *,
+    operators: Iterable[str] = world.OPERATORS,
+    has_books: bool = True,
+    left_out: Container[tuple[int, str]] = (),
 ) -> Iterator[Closed]:
-    """Close each month with the pack of the one before; `store` is an empty store."""
+    """Close each month with the pack of the one before; `store` is an empty store.
+
+    `left_out` are operators of whom no statement is given in a month.
+    """
     previous: Path | None = None
     folders: list[Path] = []
     for number, month in enumerate(made.months):
         folder = home / f"month{number}"
         world.write(made, number, folder, operators=operators)
+        if not has_books:
+            (folder / "books.csv").unlink()
         folders.append(folder)
         with Store.open(store) as opened:
             world.learn(opened, made, number)
@@ -42,9 +53,13 @@ def close_chain(
                 period=f"{month.first}..{month.last}",
                 store=str(store),
                 mode="live",
-                ledger=str(folder / "books.csv"),
+                ledger=str(folder / "books.csv") if has_books else "",
                 statement=str(folder / "settlement.csv"),
-                operator=[str(folder / f"{name.lower()}.csv") for name in operators],
+                operator=[
+                    str(folder / f"{name.lower()}.csv")
+                    for name in operators
+                    if (number, name) not in left_out
+                ],
                 bank=[str(folder / "bank.csv")],
                 tariff=str(folder / "tariff.toml"),
                 previous="" if previous is None else str(previous),
@@ -52,7 +67,7 @@ def close_chain(
             out=home / "packs",
         )
         previous = result.folder
-        known = open_after(folders, _paid(made, number), month.last)
+        known = open_after(folders, _paid(made, number), month.last, has_books=has_books)
         yield Closed(number, result, _open_items(result), known)
 
 
@@ -69,7 +84,7 @@ def _paid(made: world.Chain, number: int) -> list[Paid]:
             one.completed_at.astimezone(EAT).date(),
         )
         for one in facts
-        if one.completed_at is not None
+        if one.completed_at is not None and not made.is_contradicted(one.id, by=number)
     ]
 
 

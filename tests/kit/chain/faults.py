@@ -348,14 +348,27 @@ class Planter:
 
     def plant(self, fault: str, number: int, *, is_put_right: bool) -> Planted | None:
         """Plant a fault into a month; None where no payment is left that it can befall."""
+        payment = self._choose(fault, number)
+        if payment is None:
+            return None
+        spot = Spot(self._chain, number, payment, self._rng, is_put_right)
+        key, amount = FAULTS[fault](spot)
+        return Planted(fault, number, key, amount)
+
+    def contradict(self, number: int, *, by: int) -> Payment | None:
+        """Let the service say by a close that a payment of a month failed after all; return it."""
+        payment = self._choose("", number)
+        if payment is not None:
+            self._chain.contradicted[payment.name] = by
+        return payment
+
+    def _choose(self, fault: str, number: int) -> Payment | None:
         chosen = [one for one in self._chain.payments[number] if self._suits(fault, number, one)]
         if not chosen:
             return None
         payment = self._rng.choice(chosen)
         self._taken.add(batch_of(payment.channel, payment.at.date()))
-        spot = Spot(self._chain, number, payment, self._rng, is_put_right)
-        key, amount = FAULTS[fault](spot)
-        return Planted(fault, number, key, amount)
+        return payment
 
     def _suits(self, fault: str, number: int, payment: Payment) -> bool:
         month = self._chain.months[number]

@@ -99,6 +99,10 @@ class Chain(msgspec.Struct):
     """Whether one operator pays out by itself."""
     silent_from: dict[int, date] = {}
     """From which day of a month on nothing was heard of the service before its close."""
+    heard_by: dict[int, int] = {}
+    """By the close of which month the rest of a silent one was heard; else by the next."""
+    contradicted: dict[str, int] = {}
+    """Payments of which the service said after all that they failed, and by which close."""
 
     @property
     def settled(self) -> tuple[str, ...]:
@@ -112,9 +116,13 @@ class Chain(msgspec.Struct):
     def heard(self, number: int, *, by: int) -> list[Observation]:
         """Return the facts of a month that were heard by the close of the month `by`."""
         facts, silent = self.months[number].facts, self.silent_from.get(number)
-        if silent is None or by > number:
+        if silent is None or by >= self.heard_by.get(number, number + 1):
             return facts
         return [fact for fact in facts if fact.observed_at.astimezone(EAT).date() < silent]
+
+    def is_contradicted(self, collection: str, *, by: int) -> bool:
+        """Return whether the service had said by a close that a payment failed after all."""
+        return self.contradicted.get(collection.removeprefix("col_"), by + 1) <= by
 
 
 def spans(count: int) -> list[tuple[date, date]]:
@@ -306,13 +314,16 @@ def _table(path: Path, columns: tuple[str, ...], rows: Iterable[Row]) -> None:
 def learn(store: Store, made: Chain, number: int) -> None:
     """Let the store learn what was said in a month, and on the second day after it."""
     month = made.months[number]
-    before = [] if number == 0 else made.heard(number - 1, by=number)
+    said = [fact for each in range(number + 1) for fact in made.heard(each, by=number)]
     # What was heard before is said again, as by a poller that catches up; it changes nothing.
-    for fact in sorted([*before, *made.heard(number, by=number)], key=lambda one: one.observed_at):
+    for fact in sorted(said, key=lambda one: one.observed_at):
         store.record(fact)
     if number in made.silent_from:
         return
     at = datetime(month.last.year, month.last.month, month.last.day, 12, tzinfo=EAT) + 2 * DAY
+    for one in (one for paid in made.payments for one in paid):
+        if made.contradicted.get(one.name) == number:
+            store.record(fact_of(one, status="failed", failure_code="declined", completed_at=at))
     # A payment that failed, so that the feed is seen to be alive.
     last = Payment(f"E{number}", "TIGO_TZ", 1_000, 15, at)
     store.record(fact_of(last, status="failed", failure_code="declined"))

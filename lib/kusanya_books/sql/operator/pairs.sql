@@ -27,10 +27,12 @@ WHERE m.leg = 'operator';
 CREATE TEMP TABLE payments AS
 SELECT * FROM moves WHERE is_completed AND NOT is_copied AND kind = 'payment' AND amount > 0;
 
--- What a statement speaks of: its channels, and the days from its first line to its last.
+-- What a statement speaks of: its channels, and the days from its first line to its last. A line that
+-- was carried is no statement: it speaks of its own day, where that is judged again.
 CREATE TEMP TABLE covered AS
 SELECT account, currency, min(day) AS from_day, max(day) AS to_day
 FROM moves
+WHERE NOT regexp_matches(input, {carried}) OR day BETWEEN {first_day} AND {last_day}
 GROUP BY account, currency;
 
 CREATE TEMP TABLE received AS
