@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final
 from unittest.mock import ANY
 
 import msgspec
@@ -315,6 +315,38 @@ def test_a_line_that_was_carried_does_not_stand_for_a_statement_of_the_next_mont
     of_operator = [item for item in april.items if item["leg"] == "operator"]
     stands = [item for item in of_operator if item["standing"] == "break"]
     assert [item["finding"] for item in stands] == [findings.CARRIED]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("file", "leg"), [("MPESA_TZ", "operator"), ("settlement", "statement")])
+def test_what_was_heard_late_lacks_nowhere_where_nothing_was_compared(
+    tmp_path: Path, empty_store: Path, file: str, leg: str, way: str
+) -> None:
+    rng = Random(11)  # noqa: S311 - a repeatable choice
+    made = world.chain(rng, months=2, **WAYS[way])
+    made.silent_from[0] = made.months[0].first
+    shutil.copy(empty_store, tmp_path / "store.db")
+    _, april = close_chain(made, tmp_path, tmp_path / "store.db", left_out={(0, file)})
+    assert [item for item in april.items if item["leg"] == leg] == []
+
+
+@pytest.mark.parametrize("what", [{"amount": 900}, {"fee": 40}, {"channel": "HALOPESA_TZ"}])
+def test_two_answers_about_a_success_are_one_item_in_every_later_month(
+    tmp_path: Path, empty_store: Path, what: dict[str, Any]
+) -> None:
+    rng = Random(13)  # noqa: S311 - a repeatable choice
+    made = world.chain(rng, months=3)
+    payment = Planter(made, rng).contradict(0, by=1, **what)
+    assert payment is not None
+    assert payment.channel in world.OPERATORS
+    shutil.copy(empty_store, tmp_path / "store.db")
+    march, *later = close_chain(made, tmp_path, tmp_path / "store.db")
+    assert march.result.verdict is ReportVerdict.RECONCILED
+    for close in later:
+        stands = [item for item in close.items if item["standing"] == "break"]
+        codes = {item["break_code"]: item["reference"] or item["subject"] for item in stands}
+        codes.pop("late_change", None)
+        assert codes == {"contradiction": payment.reference}
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])

@@ -128,7 +128,7 @@ def test_what_an_operator_agreed_with_and_would_not_now_is_carried_as_his_line(
     operators: dict[str, bool], wanted: set[str]
 ) -> None:
     found = carried(had_books=False, operators=operators)
-    assert found.otherwise_now == wanted
+    assert found.otherwise_at_operator == wanted
     assert found.movements is not None
     rows = found.movements.set_index("collection_id")
     assert set(rows.index) == wanted
@@ -156,7 +156,7 @@ def test_what_is_carried_of_an_operator_already_is_judged_by_that() -> None:
         movements=frame_of(MOVEMENTS, by_id, spelled, of_bank),
         items=frame_of(ITEMS, item, {**item, "leg": "books", "collection_id": "another channel"}),
     )
-    assert found.otherwise_now == {"no success any more", "another channel"}
+    assert found.otherwise_at_operator == {"no success any more", "another channel"}
     assert found.movements is not None
     assert sorted(found.movements["line_no"]) == [-5, -4, -3, 2, 7]
 

@@ -66,20 +66,23 @@ def judge(
     `new` are the period's own items, `own` is its match of the bank's statements.
     """
     was = [item for item in columns.dicts(carried.items) if is_carried(item)]
-    if not was and not carried.ids_since:
+    known = carried.ids_since(OPERATOR)
+    if not was and not known:
         return Judgement({}, frozenset())
     days = [item["day"].date() for item in was if item["day"] is not None]
-    first = carried.judged_from if carried.ids_since else inputs.period.first
+    first = carried.judged_from if known else inputs.period.first
     span = msgspec.structs.replace(inputs.period, first=min([first, *days]))
     collections = known_collections(inputs, carried.keys())
     moved = carried.with_movements(_movements(inputs))
     now: dict[str, Item | None] = {}
     parts = {leg: [item for item in was if item["leg"] == leg] for leg in LEGS}
     since: list[Item] = []
-    if parts[OPERATOR] or carried.ids_since:
+    if parts[OPERATOR] or known:
         rows = list(_operator(inputs, collections, moved, span))
         now |= _again(inputs, parts[OPERATOR], rows)
-        since = [row for row in rows if row["collection_id"] in carried.ids_since and _still(row)]
+        # What no statement was given of agreed with none: nothing lacks there.
+        told = [row for row in rows if row["channel"] in carried.operators and _still(row)]
+        since = [row for row in told if row["collection_id"] in known]
     if parts[BANK]:
         now |= _again(inputs, parts[BANK], list(_bank(inputs, carried, moved, span)))
     now |= _fees(inputs, collections, parts[FEES], span)

@@ -188,7 +188,7 @@ def _judge_books(
     that are otherwise now.
     """
     items = carried.items[carried.items["leg"] == BOOKS]
-    since = carried.ids_since if carried.had_books else ()
+    since = carried.ids_since(BOOKS) if carried.had_books else ()
     if books is None:
         # Whatever they say: what they had of such a payment is still in them.
         if not carried.otherwise_now:
@@ -282,23 +282,25 @@ def _known_since(
     inputs: Inputs, carried: EarlierPeriod, lacking: list[Item], *, besides: set[str]
 ) -> Iterator[Item]:
     """Yield what lacks of payments that became known since, but for what is listed already."""
-    ids = carried.otherwise_now if inputs.books is None else carried.ids_since
+    ids = carried.otherwise_now if inputs.books is None else carried.ids_since(BOOKS)
     for item in lacking:
         was_compared = item["leg"] != BOOKS or carried.had_books
-        known = ids if item["leg"] == BOOKS else carried.ids_since
+        known = ids if item["leg"] == BOOKS else carried.ids_since(item["leg"])
         is_of_them = item["leg"] == STATEMENT or item["collection_id"] in known
         if was_compared and is_of_them and item["break_id"] not in besides:
             yield open_items.decided({**item, "carried_from": _span(inputs)}, inputs)
 
 
 def _of_days(inputs: Inputs, due: pd.DataFrame) -> Iterator[Item]:
-    """Yield what became due since and was not paid out; only where payouts are compared."""
-    if inputs.statement is None:
+    """Yield what became due since and was not paid out, where payouts are compared, and were."""
+    if inputs.statement is None or inputs.carried is None:
         return
     # A statement names collections or days; and of days all channels together, or each.
     named = {name: inputs.statement[name].notna().any() for name in ("collection_id", "channel")}
     sums: defaultdict[tuple[Any, ...], int] = defaultdict(int)
     for row in columns.dicts(due):
+        if not inputs.carried.was_settled(row["channel"]):
+            continue
         id_ = row["collection_id"] if named["collection_id"] else None
         channel = row["channel"] if named["channel"] or id_ else None
         sums[row["business_day"], channel, row["currency"], id_] += int(row["net"])

@@ -254,6 +254,7 @@ def pack(
             "made_from": identity,
             "books": made.matched is not None,
             earlier_pack.OPERATORS: _operators(made.inputs),
+            earlier_pack.SETTLED: _settled(made.inputs),
             earlier_pack.BEGINS: _chain_begins(made.inputs).isoformat(),
         },
         others={} if accounts is None or booked is None else _files_of(booked, accounts),
@@ -288,6 +289,12 @@ def _operators(inputs: Inputs) -> dict[str, bool]:
     lines = inputs.movements[inputs.movements["leg"] == "operator"]
     names_fee = lines["fee"].notna() | (lines["kind"] == "fee")
     return {str(name): bool(fees.any()) for name, fees in names_fee.groupby(lines["channel"])}
+
+
+def _settled(inputs: Inputs) -> list[str]:
+    """Return the channels that the settlement statement told of, an empty name for none."""
+    said = inputs.statement
+    return [] if said is None else sorted(said["channel"].fillna("").unique())
 
 
 def _journals(made: Report, accounts: AccountMap, booked: Booked | None) -> Journals:
@@ -407,7 +414,8 @@ def _with_news(
             lines=pd.concat([carried.lines, turned], ignore_index=True),
             changed_from=_first_day(since, late),
             movements=pd.concat([movements, moved], ignore_index=True),
-            otherwise_now=frozenset(turned["collection_id"]) | frozenset(moved["collection_id"]),
+            otherwise_now=frozenset(turned["collection_id"]),
+            otherwise_at_operator=frozenset(moved["collection_id"]),
             paid_since=engine.frame(query("close/paid_since"), KEYS),
             due_since=engine.frame(query("close/due"), DUE),
         )

@@ -29,6 +29,8 @@ BEGINS: Final = "begins"
 """What the manifest calls the first day of the packs that follow each other."""
 OPERATORS: Final = "operators"
 """What the manifest calls the channels of operators' statements, and whether they named fees."""
+SETTLED: Final = "settled"
+"""What the manifest calls the channels of a settlement statement."""
 CLOSED_FILE: Final = "closed.parquet"
 ITEMS_FILE: Final = "open_items.parquet"
 """What is open, for a later run and for `kusanya breaks`."""
@@ -73,6 +75,7 @@ def read(folder: Path) -> EarlierPack:
                 lines=lines.assign(row_no=numbers),
                 had_books=bool(manifest.get("books")),
                 operators=manifest.get(OPERATORS, {}),
+                settled=manifest.get(SETTLED, ()),
                 movements=_maybe(folder / MOVEMENTS_FILE, MOVEMENTS),
                 payouts=_maybe(folder / PAYOUTS_FILE, STATEMENT),
             )

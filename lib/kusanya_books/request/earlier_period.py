@@ -1,6 +1,6 @@
 """What an earlier period left open, as the next one takes it up."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date
 from typing import Final
 
@@ -32,6 +32,9 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """Whether books were given then."""
     operators: Mapping[str, bool] = {}
     """The channels of which operators' statements were given then, and whether they named fees."""
+    settled: Collection[str] = ()
+    """The channels of which a settlement statement was given then; one without a name stands for
+    all."""
     movements: pd.DataFrame | None = None
     """Lines of the operator's and the bank's statements that belong to open items."""
     payouts: pd.DataFrame | None = None
@@ -39,8 +42,10 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     paid_since: pd.DataFrame | None = None
     """What succeeded in it, as is known since its close, as `KEYS`: no side has agreed to it."""
     otherwise_now: frozenset[str] = frozenset()
-    """The ids of what succeeded when it was closed, agreed with the books or an operator, and is
-    no success, or another sum, now: its lines are among `lines` and `movements`."""
+    """The ids of what succeeded when it was closed, agreed with the books, and is no success, or
+    another sum, now: its lines are among `lines`."""
+    otherwise_at_operator: frozenset[str] = frozenset()
+    """The same of what agreed with an operator's statement: its lines are among `movements`."""
     begins: date | None = None
     """The first day of the periods that were closed one after the other, it the last; None for its
     own."""
@@ -63,11 +68,14 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         every = pd.concat(parts, ignore_index=True).drop_duplicates(ignore_index=True)
         return columns.frame(KEYS, every.rename(columns={"collection_id": "id"}))
 
-    @property
-    def ids_since(self) -> frozenset[str]:
-        """Return the ids of what became a success in it, or is otherwise now, after its close."""
+    def ids_since(self, leg: str) -> frozenset[str]:
+        """Return the ids of what became a success in it, or would not agree with `leg` now."""
         paid = frozenset() if self.paid_since is None else frozenset(self.paid_since["id"])
-        return paid | self.otherwise_now
+        return paid | (self.otherwise_now if leg == BOOKS else self.otherwise_at_operator)
+
+    def was_settled(self, channel: str | None) -> bool:
+        """Return whether payouts of a channel were compared then."""
+        return "" in self.settled or channel in self.settled
 
     @property
     def judged_from(self) -> date:

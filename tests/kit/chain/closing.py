@@ -36,7 +36,7 @@ def close_chain(
 ) -> Iterator[Closed]:
     """Close each month with the pack of the one before; `store` is an empty store.
 
-    `left_out` are operators of whom no statement is given in a month.
+    `left_out` are months with an operator of whom no statement is given, or with "settlement".
     """
     previous: Path | None = None
     folders: list[Path] = []
@@ -54,7 +54,9 @@ def close_chain(
                 store=str(store),
                 mode="live",
                 ledger=str(folder / "books.csv") if has_books else "",
-                statement=str(folder / "settlement.csv"),
+                statement=""
+                if (number, "settlement") in left_out
+                else str(folder / "settlement.csv"),
                 operator=[
                     str(folder / f"{name.lower()}.csv")
                     for name in operators

@@ -355,11 +355,15 @@ class Planter:
         key, amount = FAULTS[fault](spot)
         return Planted(fault, number, key, amount)
 
-    def contradict(self, number: int, *, by: int) -> Payment | None:
-        """Let the service say by a close that a payment of a month failed after all; return it."""
+    def contradict(self, number: int, *, by: int, **said: Any) -> Payment | None:
+        """Let the service say by a close that a payment of a month failed after all; return it.
+
+        Or something else of it.
+        """
         payment = self._choose("", number)
         if payment is not None:
-            self._chain.contradicted[payment.name] = by
+            failed = {"status": "failed", "failure_code": "declined"}
+            self._chain.contradicted[payment.name] = by, said or failed
         return payment
 
     def _choose(self, fault: str, number: int) -> Payment | None:

@@ -101,8 +101,8 @@ class Chain(msgspec.Struct):
     """From which day of a month on nothing was heard of the service before its close."""
     heard_by: dict[int, int] = {}
     """By the close of which month the rest of a silent one was heard; else by the next."""
-    contradicted: dict[str, int] = {}
-    """Payments of which the service said after all that they failed, and by which close."""
+    contradicted: dict[str, tuple[int, Row]] = {}
+    """Payments of which the service said something else after all: by which close, and what."""
 
     @property
     def settled(self) -> tuple[str, ...]:
@@ -122,7 +122,8 @@ class Chain(msgspec.Struct):
 
     def is_contradicted(self, collection: str, *, by: int) -> bool:
         """Return whether the service had said by a close that a payment failed after all."""
-        return self.contradicted.get(collection.removeprefix("col_"), by + 1) <= by
+        heard, said = self.contradicted.get(collection.removeprefix("col_"), (by + 1, {}))
+        return heard <= by and said.get("status") == "failed"
 
 
 def spans(count: int) -> list[tuple[date, date]]:
@@ -322,8 +323,10 @@ def learn(store: Store, made: Chain, number: int) -> None:
         return
     at = datetime(month.last.year, month.last.month, month.last.day, 12, tzinfo=EAT) + 2 * DAY
     for one in (one for paid in made.payments for one in paid):
-        if made.contradicted.get(one.name) == number:
-            store.record(fact_of(one, status="failed", failure_code="declined", completed_at=at))
+        by, said = made.contradicted.get(one.name, (None, {}))
+        if by == number:
+            fact = fact_of(one, **said)
+            store.record(msgspec.structs.replace(fact, observed_at=at, source_id=f"again {number}"))
     # A payment that failed, so that the feed is seen to be alive.
     last = Payment(f"E{number}", "TIGO_TZ", 1_000, 15, at)
     store.record(fact_of(last, status="failed", failure_code="declined"))
