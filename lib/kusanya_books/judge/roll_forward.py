@@ -147,7 +147,7 @@ def roll(
     expected = [item for item in new.values() if _is_expected(item, other.expected, cleared)]
     taken |= {item["break_id"] for item in expected}
     fresh = [item for id_, item in new.items() if id_ not in taken]
-    lacking = [*judged.values(), *other.since, *_of_days(inputs, not_paid_out)]
+    lacking = [*judged.values(), *other.since, *_of_days(inputs, carried.settled_of(not_paid_out))]
     fresh += _known_since(inputs, carried, lacking, besides=taken | set(new))
     return RollForward(
         items=_frame(ITEMS, [*fresh, *left]),
@@ -292,15 +292,13 @@ def _known_since(
 
 
 def _of_days(inputs: Inputs, due: pd.DataFrame) -> Iterator[Item]:
-    """Yield what became due since and was not paid out, where payouts are compared, and were."""
-    if inputs.statement is None or inputs.carried is None:
+    """Yield what became due since and was not paid out; only where payouts are compared."""
+    if inputs.statement is None:
         return
     # A statement names collections or days; and of days all channels together, or each.
     named = {name: inputs.statement[name].notna().any() for name in ("collection_id", "channel")}
     sums: defaultdict[tuple[Any, ...], int] = defaultdict(int)
     for row in columns.dicts(due):
-        if not inputs.carried.was_settled(row["channel"]):
-            continue
         id_ = row["collection_id"] if named["collection_id"] else None
         channel = row["channel"] if named["channel"] or id_ else None
         sums[row["business_day"], channel, row["currency"], id_] += int(row["net"])

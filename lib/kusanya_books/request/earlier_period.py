@@ -73,9 +73,9 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         paid = frozenset() if self.paid_since is None else frozenset(self.paid_since["id"])
         return paid | (self.otherwise_now if leg == BOOKS else self.otherwise_at_operator)
 
-    def was_settled(self, channel: str | None) -> bool:
-        """Return whether payouts of a channel were compared then."""
-        return "" in self.settled or channel in self.settled
+    def settled_of(self, due: pd.DataFrame) -> pd.DataFrame:
+        """Return what is due for channels whose payouts were compared then."""
+        return due if "" in self.settled else due[due["channel"].isin(self.settled)]
 
     @property
     def judged_from(self) -> date:

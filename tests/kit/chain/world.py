@@ -323,9 +323,9 @@ def learn(store: Store, made: Chain, number: int) -> None:
         return
     at = datetime(month.last.year, month.last.month, month.last.day, 12, tzinfo=EAT) + 2 * DAY
     for one in (one for paid in made.payments for one in paid):
-        by, said = made.contradicted.get(one.name, (None, {}))
+        by, other = made.contradicted.get(one.name, (-1, {}))
         if by == number:
-            fact = fact_of(one, **said)
+            fact = fact_of(one, **other)
             store.record(msgspec.structs.replace(fact, observed_at=at, source_id=f"again {number}"))
     # A payment that failed, so that the feed is seen to be alive.
     last = Payment(f"E{number}", "TIGO_TZ", 1_000, 15, at)
