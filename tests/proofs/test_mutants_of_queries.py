@@ -5,7 +5,8 @@ from importlib.resources import files
 
 import pytest
 from tests.proofs.kit.sql_variants import sql_variants
-from tests.proofs.programs.mutants import ROOMS, SQL, exchanges, main
+from tests.proofs.programs.mutant_rooms import ROOMS, SQL
+from tests.proofs.programs.mutants import exchanges, main
 
 QUERY = """
 SELECT a.id, coalesce(a.fee, b.fee, 0) AS fee -- AND a.x = b.x
