@@ -92,6 +92,63 @@ def test_each_hypothesis_is_found_where_it_is_so() -> None:
     assert "MPESA_TZ" in " ".join(fits(sum(range(1_000, 1_040)), charged)["a whole day or channel"])
 
 
+def counted(amount: int, frame: pd.DataFrame, name: str) -> list[tuple[int, str]]:
+    """Return what a hypothesis says of an amount: of how many rows, and in words."""
+    found = gap.answer(amount, frame, period=MARCH).hypotheses
+    mine = found[found["hypothesis"] == name]
+    return [(int(row.rows), row.finding) for row in columns.records(mine)]
+
+
+def test_a_cut_off_that_shifts_both_ends_is_the_difference_of_what_came_and_went() -> None:
+    both = rows(
+        {"amount": 100, **at("2026-03-01 00:20:00")},
+        {"amount": 50, **at("2026-03-01 01:30:00")},
+        {"amount": 300, **at("2026-04-01 00:40:00")},
+    )
+    name = "shifted cut-off"
+    assert counted(200, both, name) == [(2, "a day that turns 1 h later, at both ends")]
+    assert counted(-150, both, name) == [
+        (2, "the rows from 2026-03-01 00:00 to 2026-03-01 02:00 EAT, at the first day's edge"),
+        (3, "a day that turns 2 h later, at both ends"),
+    ]
+    assert counted(400, both, name) == [(0, "does not fit")]
+    before = rows(
+        {"amount": 100, **at("2026-02-28 23:40:00")}, {"amount": 300, **at("2026-03-31 23:59:59")}
+    )
+    assert counted(200, before, name) == [(2, "a day that turns 1 h earlier, at both ends")]
+
+
+def test_a_hypothesis_says_three_findings_and_how_many_more_there_are() -> None:
+    alike = rows(*({"amount": 700 + number // 5} for number in range(6)))
+    assert counted(700, alike, "one row doubled or missing") == [
+        *((1, f"row {number}") for number in (1, 2, 3)),
+        (1, "and 2 more that fit"),
+    ]
+    three = rows(*({"amount": 700} for _ in range(3)))
+    assert len(counted(700, three, "one row doubled or missing")) == 3
+    assert counted(1_400, three, "wrong sign") == [(1, f"row {number}") for number in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("amount", "by", "said"),
+    [
+        (10, 9, "10 for 1"), (45, 9, "45 for 54"), (450, 90, "450 for 540"), (-45, 9, "45 for 54"),
+        (120_345, 2_700, "120,345 for 123,045"), (12, 18, None), (5, 45, None), (44, 9, None),
+    ],
+)  # fmt: skip
+def test_swapped_digits_are_neighbours_that_the_number_has(
+    amount: int, by: int, said: str | None
+) -> None:
+    found = counted(by, rows({"amount": amount}), "swapped digits")
+    assert found == [(0, "does not fit") if said is None else (1, f"row 1: {said}")]
+
+
+def test_so_many_sets_that_they_mean_nothing_are_said_to_be_so_many() -> None:
+    found = gap.answer(6_000, rows(*({"amount": 1_000 + number % 3} for number in range(900))))
+    assert found.sentence.startswith("At least ")
+    assert found.sentence.endswith(": too many to mean anything.")
+
+
 def test_an_answer_names_the_rows_and_claims_what_is_proven() -> None:
     frame = rows(
         *(

@@ -42,9 +42,15 @@ def test_an_event_and_a_collection_of_different_modes_are_pointed_out(payload: b
     assert "differ in mode" in found.sentence
 
 
+HELD_UP = "it was held up or sent again by somebody else, or this machine's clock is ahead."
+
+
 @pytest.mark.parametrize(
     ("ahead", "reason", "says"),
-    [(-400, "too_old", "400 s behind"), (4000, "too_new", "4,000 s ahead of")],
+    [
+        (-400, "too_old", f"400 s behind the time of receipt: {HELD_UP}"),
+        (4000, "too_new", "4,000 s ahead of the time of receipt: this machine's clock is behind."),
+    ],
 )
 def test_a_delivery_that_is_only_late_or_early_is_reported_with_its_seconds(
     payload: bytes, ahead: int, reason: str, says: str
@@ -59,6 +65,15 @@ def test_a_late_delivery_with_another_fault_is_reported_with_both(payload: bytes
     found = explain(payload + b"\n", sign(payload, SECRET, NOON - 400), SECRET, now=NOON)
     assert (found.reason, found.cause) == ("no_match", "newline_added")
     assert "400 s behind" in found.sentence
+    early = explain(payload + b"\n", sign(payload, SECRET, NOON + 301), SECRET, now=NOON)
+    assert "301 s ahead of" in early.sentence
+
+
+@pytest.mark.parametrize("skew", [-300, 0, 300])
+def test_a_delivery_within_the_tolerance_is_not_called_late(payload: bytes, skew: int) -> None:
+    found = explain(payload + b"\n", sign(payload, SECRET, NOON + skew), SECRET, now=NOON)
+    assert (found.skew_s, found.cause) == (skew, "newline_added")
+    assert "time of receipt" not in found.sentence
 
 
 def test_the_secret_of_another_endpoint_is_named(payload: bytes) -> None:
@@ -127,6 +142,7 @@ def test_what_is_wrong_with_the_header_alone_is_named(payload: bytes) -> None:
         (f"t={NOON},v1={v1[:40]}", "no_match", "truncated"),
         (f"t={NOON},v1={v1.upper()}", "no_match", "uppercase"),
         (f"t={NOON},v1={in_base64}", "no_match", "base64"),
+        (f"t={NOON},v1={in_base64.rstrip('=')}", "no_match", "base64"),
         (f"t={NOON},v2={v1}", "missing_v1", "other_scheme"),
         (f"t={NOON},v1={v1}, t={NOON},v1={v1}", "duplicate_header", "duplicated"),
         (f't="{NOON}";v1="{v1}"', "timestamp_not_integer", "timestamp_form"),
@@ -142,6 +158,8 @@ def test_what_is_wrong_with_the_header_alone_is_named(payload: bytes) -> None:
     "key",
     [
         pytest.param(SECRET.encode() + b"\n", id="with a line break"),
+        pytest.param(SECRET.encode() + b"\r\n", id="with a line break of Windows"),
+        pytest.param(SECRET.encode() + b" ", id="with a space"),
         pytest.param(SECRET.removeprefix("whsec_").encode(), id="without its prefix"),
         pytest.param(b"abcdefghijklmnop", id="decoded from base64"),
     ],

@@ -23,11 +23,6 @@ class Amounts(msgspec.Struct, frozen=True, kw_only=True):
     values: Whole
     counts: Whole
 
-    @property
-    def rows(self) -> int:
-        """Return how many rows there are."""
-        return int(self.counts.sum())
-
 
 class Units(msgspec.Struct, frozen=True, kw_only=True):
     """Distinct units in rising order, the first is 0; the sum that `size` of them must have."""
