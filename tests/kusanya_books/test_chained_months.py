@@ -93,6 +93,21 @@ def test_months_without_a_fault_are_reconciled(tmp_path: Path, empty_store: Path
         assert (close.result.verdict, close.result.sentence) == (ReportVerdict.RECONCILED, ANY)
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("files", [[], ["settlement"], ["books"], ["settlement", "books"]])
+def test_nights_without_a_fault_are_reconciled_though_files_come_a_day_later(
+    tmp_path: Path, empty_store: Path, files: list[str], way: str
+) -> None:
+    rng = Random(2)  # noqa: S311 - a repeatable choice
+    made = world.chain(rng, months=4, days=1, size=6, **WAYS[way])
+    for file in files:
+        world.delay(made, file, "booked_at" if file == "books" else "business_day")
+    shutil.copy(empty_store, tmp_path / "store.db")
+    for close in close_chain(made, tmp_path, tmp_path / "store.db", is_nightly=True):
+        assert (close.result.verdict, close.result.sentence) == (ReportVerdict.RECONCILED, ANY)
+        assert [item for item in close.items if item["standing"] == "break"] == []
+
+
 def test_a_payout_that_was_taken_back_stays_open_until_it_comes(
     tmp_path: Path, empty_store: Path
 ) -> None:
@@ -173,6 +188,8 @@ class News(msgspec.Struct, frozen=True):
     contradicted: Sequence[tuple[int, int]] = ()
     """Months with a payment that failed after all, and by which close that is heard."""
     has_books: bool = True
+    days: int | None = None
+    """How many days each period has; None for months."""
 
     @property
     def late(self) -> set[int]:
@@ -190,7 +207,7 @@ def wrong_in(
     """Return what is wrong with the closes of a seed's chain with these faults in it."""
     rng = Random(seed)  # noqa: S311 - a repeatable choice
     way = rng.choice(list(WAYS.values()))
-    made = world.chain(rng, months=3, size=rng.randint(10, 24), **way)
+    made = world.chain(rng, months=3, size=rng.randint(10, 24), days=news.days, **way)
     planter = Planter(made, rng)
     for fault, number, is_put_right in faults:
         planter.plant(fault, number, is_put_right=is_put_right)
@@ -246,7 +263,8 @@ def heard(seed: int) -> News:
         said = heard_by if number == silent else number
         by = rng.randrange(said, max(3, said + 1))
         contradicted.append((number, heard_by if by == silent else by))
-    return News(silent, heard_by, contradicted, rng.random() < 0.8)
+    has_books = rng.random() < 0.8
+    return News(silent, heard_by, contradicted, has_books, rng.choice([None, None, 7]))
 
 
 ONCE_WRONG: dict[int, list[Draw]] = {
@@ -276,7 +294,8 @@ def test_no_close_of_a_chain_says_more_or_less_than_is_true(
         news = heard(seed)
         wrong = wrong_in(seed, faults, tmp_path / f"{seed}", empty_store, news)
         if wrong:
-            pytest.fail(f"seed {seed}, faults {faults}, {news}:\n" + "\n".join(wrong))
+            where = f"seed {seed}, faults {faults}, {news}"
+            pytest.fail("\n".join([where, *wrong]))
         shutil.rmtree(tmp_path / f"{seed}")
 
 

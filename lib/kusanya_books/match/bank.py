@@ -32,15 +32,22 @@ class BankMatch(Leg, frozen=True, kw_only=True):
 
     other_side = "payouts total"
 
+    @property
+    def has_compared(self) -> bool:
+        """Return whether any payout was known, be it of a day outside the period."""
+        return super().has_compared or bool(self.rows["payout"].notna().any())
+
 
 def of(inputs: Inputs, *, everything: bool = True) -> BankMatch | None:
     """Return the match of the bank's statements, or None where none was given.
 
-    Where no row of them could be read, its bridge says what they are worth, and it has no rows.
+    One without a line says that nothing came. Where no row of them could be read, its bridge says
+    what they are worth, and it has no rows.
     """
-    if inputs.movements is None or not (inputs.movements["leg"] == "bank").any():
-        if not has_unread(inputs.quality, of="bank"):
-            return None
+    has_lines = inputs.movements is not None and (inputs.movements["leg"] == "bank").any()
+    if not has_lines and not any(load.leg == "bank" for load in inputs.quality):
+        return None
+    if not has_lines and has_unread(inputs.quality, of="bank"):
         return BankMatch(
             rows=columns.empty(BANK_MATCHES),
             bridge=with_unread(columns.empty(LEG_BRIDGE), inputs.quality, of="bank"),

@@ -14,6 +14,7 @@ from kusanya.store import Store
 from kusanya_books.judge.report import CloseResult
 from kusanya_books.pack import close
 from kusanya_books.request.close_request import CloseRequest
+from kusanya_books.request.tolerance import PLAIN, Tolerance
 
 
 class Closed(msgspec.Struct, frozen=True):
@@ -33,10 +34,12 @@ def close_chain(
     operators: Iterable[str] = world.OPERATORS,
     has_books: bool = True,
     left_out: Container[tuple[int, str]] = (),
+    is_nightly: bool = False,
 ) -> Iterator[Closed]:
     """Close each month with the pack of the one before; `store` is an empty store.
 
     `left_out` are months with an operator of whom no statement is given, or with "settlement".
+    Nightly closes are judged on the next day, and wait for payouts until the one after.
     """
     previous: Path | None = None
     folders: list[Path] = []
@@ -63,6 +66,8 @@ def close_chain(
                     if (number, name) not in left_out
                 ],
                 bank=[str(folder / "bank.csv")],
+                judged_on=month.last + world.DAY if is_nightly else None,
+                tolerance=Tolerance(settle_days=2) if is_nightly else PLAIN,
                 tariff=str(folder / "tariff.toml"),
                 previous="" if previous is None else str(previous),
             ),

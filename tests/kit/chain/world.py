@@ -126,9 +126,11 @@ class Chain(msgspec.Struct):
         return heard <= by and said.get("status") == "failed"
 
 
-def spans(count: int) -> list[tuple[date, date]]:
-    """Return the first and the last day of so many months from March 2026."""
+def spans(count: int, days: int | None = None) -> list[tuple[date, date]]:
+    """Return the first and the last day of so many months from March 2026, or of so many days."""
     firsts = [date(2026, 3 + number, 1) for number in range(count + 1)]
+    if days is not None:
+        firsts = [firsts[0] + number * days * DAY for number in range(count + 1)]
     return [(first, after - DAY) for first, after in pairwise(firsts)]
 
 
@@ -145,18 +147,19 @@ def chain(
     by_item: bool = False,
     fee_lines: bool = True,
     direct: bool = False,
+    days: int | None = None,
 ) -> Chain:
-    """Return a clean chain of months with about `size` payments each."""
+    """Return a clean chain of months, or of so many days each, with about `size` payments each."""
     made = Chain(months=[], payments=[], by_item=by_item, fee_lines=fee_lines, direct=direct)
-    for number, (first, last) in enumerate(spans(months)):
+    for number, (first, last) in enumerate(spans(months, days)):
         made.months.append(Month(first, last, [], [], {name: [] for name in OPERATORS}, [], []))
-        days = (last - first).days + 1
+        length = (last - first).days + 1
         paid = []
         for count in range(rng.randint(size - 2, size + 2)):
             channel = rng.choice(list(RATES))
             amount = rng.choice(AMOUNTS)
             # One on the last day of each month: what crosses its edge is a part of every close.
-            day = last if count == 0 else first + rng.randrange(days) * DAY
+            day = last if count == 0 else first + rng.randrange(length) * DAY
             at = datetime(day.year, day.month, day.day, 8 + count % 12, count % 60, tzinfo=EAT)
             paid.append(Payment(f"M{number}-{count}", channel, amount, fee_of(channel, amount), at))
         made.payments.append(paid)
@@ -271,6 +274,21 @@ def _settled(paid: list[Payment], *, by_item: bool) -> Iterable[Row]:
             "net": gross - fee,
             "collection_id": part[0].collection if by_item else "",
         }
+
+
+def delay(made: Chain, file: str, day: str) -> None:
+    """Let each row of a file (books, settlement) come a day later; `day` is its column.
+
+    Books are booked then, a settlement statement says the day of the payments.
+    """
+    rows = [row for month in made.months for row in getattr(month, file)]
+    for month in made.months:
+        getattr(month, file).clear()
+    for row in rows:
+        then = row[day] + DAY
+        target = made.month_of(then)
+        if target is not None:
+            getattr(target, file).append({**row, day: then} if file == "books" else row)
 
 
 def write(made: Chain, number: int, folder: Path, *, operators: Iterable[str] = OPERATORS) -> None:
