@@ -556,14 +556,16 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "kusanya_books/test_failure_rates.py",
             "kusanya_books/test_failure_rates_equal_a_plain_reference.py",
+            "kusanya_books/test_figures_equal_a_plain_reference.py",
         ),
         queries=_all("failures"),
     ),
     "coverage": Room(
         ("kusanya_books.judge.coverage", "kusanya_books.judge.reconciliation"),
         (
+            "kusanya_books/test_page_one_equals_a_plain_reference.py",
             "kusanya_books/test_the_verdict_is_a_proof.py",
-            "kusanya_books/test_figures_equal_a_plain_reference.py",
+            "kusanya_books/test_incomplete_files.py",
             "kusanya_books/test_one_verdict.py",
         ),
     ),
