@@ -4,7 +4,9 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from math import sqrt
+from random import Random
 from statistics import NormalDist
 from typing import Any
 
@@ -14,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kusanya.domain.business_day import EAT
+from kusanya.domain.failure_codes import ADVICE, UNKNOWN_ADVICE
 from kusanya_books import columns
 from kusanya_books.columns import HOURS, PARETO, RATES, RECOVERY
 from kusanya_books.judge import failures
@@ -44,6 +47,40 @@ rows_of = st.lists(
     ),
     max_size=12,
 )
+
+
+PAIRS = [
+    # A failure of 5 March, and how much later its reference succeeded: within seven days or not.
+    (timedelta(days=7), "TZS"), (timedelta(days=7, microseconds=1), "TZS"),
+    (timedelta(0), "TZS"), (timedelta(microseconds=-1), "TZS"), (timedelta(hours=1), "KES"),
+]  # fmt: skip
+
+
+def dense() -> list[Row]:
+    """Return a month in which each group has many rows, and pairs at the edge of each rule."""
+    rng = Random(5)  # noqa: S311 - a repeatable choice
+    drawn: list[Row] = [
+        {
+            "reference": f"D{rng.randrange(14)}",
+            "mode": rng.choice(["live", "live", "test"]),
+            "currency": rng.choice(["TZS", "TZS", "KES"]),
+            "channel": rng.choice(["MPESA_TZ", "NEW_TZ"]),
+            "amount": rng.choice([0, 999, 1_000, 4_999, 5_000, 999_999, 1_000_000]),
+            "status": rng.choice(["succeeded", "failed", "failed", "expired", "created"]),
+            "failure_code": rng.choice([None, "insufficient_funds", "user_cancelled", "strange"]),
+            "created_at": START + timedelta(hours=12 * rng.randrange(66)),
+        }
+        for _ in range(160)
+    ]
+    plain = {**drawn[0], "mode": "live", "failure_code": "insufficient_funds", "amount": 70}
+    at = datetime(2026, 3, 5, 9, tzinfo=UTC)
+    for number, (later, currency) in enumerate(PAIRS):
+        named = {**plain, "reference": f"P{number}"}
+        drawn.append({**named, "currency": "TZS", "status": "failed", "created_at": at})
+        drawn.append(
+            {**named, "currency": currency, "status": "succeeded", "created_at": at + later}
+        )
+    return drawn
 
 
 def day_of(at: datetime) -> date:
@@ -103,9 +140,8 @@ def part_of(row: Row, by: str) -> str:
     if by == "day":
         return day_of(row["created_at"]).isoformat()
     if by == "band":
-        return ["up to 999", "1,000 to 4,999", *[""] * 5, "from 1,000,000"][
-            bisect_right(EDGES, row["amount"])
-        ]
+        inside = [f"{low:,} to {high - 1:,}" for low, high in pairwise(EDGES)]
+        return ["up to 999", *inside, "from 1,000,000"][bisect_right(EDGES, row["amount"])]
     return "(all)"
 
 
@@ -167,6 +203,11 @@ def check_pareto(frame: pd.DataFrame, rows: list[Row]) -> None:
         for reported in part.astype("object").to_dict("records"):
             code = reported["code"]
             assert (reported["attempts"], reported["value"]) == (counts[code], values[code])
+            names = {row["reference"] for row in here if code_of(row) == code}
+            assert reported["references"] == len(names)
+            group, advice = ADVICE.get(code, (None, UNKNOWN_ADVICE))
+            assert reported["class"] == ("unknown" if group is None else group.value)
+            assert reported["advice"] == advice
             upto = sum(counts[name] for name in order[: order.index(code) + 1])
             assert reported["share"] == pytest.approx(counts[code] / len(here))
             assert reported["cum_share"] == pytest.approx(upto / len(here))
@@ -223,6 +264,22 @@ def check_recovery(frame: pd.DataFrame, rows: list[Row]) -> None:
             assert pd.isna(reported["rate"])
 
 
+def check(collections_of: Make, given_rows: list[Row]) -> None:
+    rows = prepared(given_rows)
+    frame = collections_of(*rows).sample(frac=1, random_state=len(rows))
+    for by in ("all", "channel", "band", "day"):
+        check_rates(frame, rows, by)
+    check_hours(frame, rows)
+    check_pareto(frame, rows)
+    check_recovery(frame, rows)
+
+
+def test_every_rate_share_and_lag_of_a_full_month_is_what_the_definitions_give(
+    collections_of: Make,
+) -> None:
+    check(collections_of, dense())
+
+
 @pytest.mark.scale(5, 100, 600)
 def test_every_rate_share_and_lag_is_what_the_definitions_give(
     collections_of: Make, rounds: int
@@ -230,12 +287,6 @@ def test_every_rate_share_and_lag_is_what_the_definitions_give(
     @settings(max_examples=rounds, deadline=None, database=None)
     @given(rows_of)
     def holds(given_rows: list[Row]) -> None:
-        rows = prepared(given_rows)
-        frame = collections_of(*rows).sample(frac=1, random_state=len(rows))
-        for by in ("all", "channel", "band", "day"):
-            check_rates(frame, rows, by)
-        check_hours(frame, rows)
-        check_pareto(frame, rows)
-        check_recovery(frame, rows)
+        check(collections_of, given_rows)
 
     holds()
