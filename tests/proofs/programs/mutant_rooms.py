@@ -536,10 +536,9 @@ ROOMS: Final[dict[str, Room]] = {
     "lists": Room(
         ("kusanya.store.queries.receipts", "kusanya.store.queries.rollups"),
         (
+            "kusanya/store/test_store_breaks.py",
+            "kusanya/store/test_store_figures_between_instants.py",
             "kusanya/store/test_store_rollups.py",
-            "kusanya/lookup/test_lookup.py",
-            "kusanya/lookup/test_lookup_by_message.py",
-            "kusanya/store/test_store_paging.py",
         ),
     ),
     "gap": Room(
