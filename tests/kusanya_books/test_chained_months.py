@@ -192,6 +192,8 @@ class News(msgspec.Struct, frozen=True):
     has_books: bool = True
     days: int | None = None
     """How many days each period has; None for months."""
+    abroad: bool = False
+    """Whether some payments are of another currency."""
 
     @property
     def late(self) -> set[int]:
@@ -209,7 +211,8 @@ def wrong_in(
     """Return what is wrong with the closes of a seed's chain with these faults in it."""
     rng = Random(seed)  # noqa: S311 - a repeatable choice
     way = rng.choice(list(WAYS.values()))
-    made = world.chain(rng, months=3, size=rng.randint(10, 24), days=news.days, **way)
+    size = rng.randint(10, 24)
+    made = world.chain(rng, months=3, size=size, days=news.days, abroad=news.abroad, **way)
     planter = Planter(made, rng)
     for fault, number, is_put_right in faults:
         planter.plant(fault, number, is_put_right=is_put_right)
@@ -266,7 +269,8 @@ def heard(seed: int) -> News:
         by = rng.randrange(said, max(3, said + 1))
         contradicted.append((number, heard_by if by == silent else by))
     has_books = rng.random() < 0.8
-    return News(silent, heard_by, contradicted, has_books, rng.choice([None, None, 7]))
+    days, abroad = rng.choice([None, None, 7]), rng.random() < 0.4
+    return News(silent, heard_by, contradicted, has_books, days, abroad)
 
 
 ONCE_WRONG: dict[int, list[Draw]] = {

@@ -5,6 +5,7 @@ more than Python. A clean chain agrees on every leg: a fault is planted into it 
 """
 
 import csv
+from collections import Counter
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from itertools import pairwise
@@ -25,6 +26,8 @@ AMOUNTS: Final = (1_000, 2_000, 5_000, 5_000, 10_000, 10_000, 50_000, 100_000)
 """Round, as people pay: the same sum comes many times."""
 RATES: Final = {"MPESA_TZ": 180, "TIGO_TZ": 150, "AIRTEL_TZ": 200}
 """Basis points of the fee by channel, as the tariff says."""
+ABROAD: Final = {"EQUITEL_KE": 250}
+"""The same of a channel of another currency."""
 OPERATORS: Final = ("MPESA_TZ", "AIRTEL_TZ")
 """Channels with an operator's statement."""
 DIRECT: Final = "AIRTEL_TZ"
@@ -107,7 +110,8 @@ class Chain(msgspec.Struct):
     @property
     def settled(self) -> tuple[str, ...]:
         """Return the channels that the provider pays out, by its settlement statement."""
-        return tuple(name for name in RATES if not (self.direct and name == DIRECT))
+        every = RATES | ABROAD
+        return tuple(name for name in every if not (self.direct and name == DIRECT))
 
     def month_of(self, day: date) -> Month | None:
         """Return the month of a day; None beyond the last one."""
@@ -136,7 +140,12 @@ def spans(count: int, days: int | None = None) -> list[tuple[date, date]]:
 
 def fee_of(channel: str, amount: int) -> int:
     """Return what the tariff charges: its rate, half up."""
-    return (amount * RATES[channel] + 5_000) // 10_000
+    return (amount * (RATES | ABROAD)[channel] + 5_000) // 10_000
+
+
+def currency_of(name: str) -> str:
+    """Return the currency of a channel, or of what is named after one."""
+    return "KES" if any(channel.partition("_")[0] in name for channel in ABROAD) else "TZS"
 
 
 def chain(
@@ -148,15 +157,19 @@ def chain(
     fee_lines: bool = True,
     direct: bool = False,
     days: int | None = None,
+    abroad: bool = False,
 ) -> Chain:
-    """Return a clean chain of months, or of so many days each, with about `size` payments each."""
+    """Return a clean chain of months, or of so many days each, with about `size` payments each.
+
+    Some of them are of another currency where that is asked for.
+    """
     made = Chain(months=[], payments=[], by_item=by_item, fee_lines=fee_lines, direct=direct)
     for number, (first, last) in enumerate(spans(months, days)):
         made.months.append(Month(first, last, [], [], {name: [] for name in OPERATORS}, [], []))
         length = (last - first).days + 1
         paid = []
         for count in range(rng.randint(size - 2, size + 2)):
-            channel = rng.choice(list(RATES))
+            channel = rng.choice(list(RATES | ABROAD) if abroad else list(RATES))
             amount = rng.choice(AMOUNTS)
             # One on the last day of each month: what crosses its edge is a part of every close.
             day = last if count == 0 else first + rng.randrange(length) * DAY
@@ -180,7 +193,7 @@ def fact_of(payment: Payment, **said: Any) -> Observation:
         "channel": payment.channel,
         "amount": payment.amount,
         "fee": payment.fee,
-        "currency": "TZS",
+        "currency": currency_of(payment.channel),
         "phone": phone,
         "completed_at": payment.at,
         **said,
@@ -193,7 +206,7 @@ def booked(payment: Payment, **changed: Any) -> Row:
     return {
         "reference": payment.reference,
         "amount": payment.amount,
-        "currency": "TZS",
+        "currency": currency_of(payment.channel),
         "channel": payment.channel,
         "status": "paid",
         "kind": "payment",
@@ -209,7 +222,7 @@ def moved(payment: Payment, **changed: Any) -> Row:
         "receipt": payment.receipt,
         "reference": payment.reference,
         "amount": payment.amount,
-        "currency": "TZS",
+        "currency": currency_of(payment.channel),
         "channel": payment.channel,
         "kind": "payment",
         "fee": payment.fee,
@@ -229,7 +242,7 @@ def at_operator(made: Chain, payment: Payment) -> list[Row]:
 def credited(name: str, amount: int, day: date, **changed: Any) -> Row:
     """Return the bank's line for a payout."""
     at = datetime(day.year, day.month, day.day, 10, tzinfo=EAT)
-    plain = {"at": at, "amount": amount, "currency": "TZS", "kind": "payout"}
+    plain = {"at": at, "amount": amount, "currency": currency_of(name), "kind": "payout"}
     return {**plain, "details": f"MOBILE MONEY {name}", **changed}
 
 
@@ -268,7 +281,7 @@ def _settled(paid: list[Payment], *, by_item: bool) -> Iterable[Row]:
             "batch_id": part[0].batch,
             "business_day": part[0].at.date(),
             "channel": part[0].channel,
-            "currency": "TZS",
+            "currency": currency_of(part[0].channel),
             "gross": gross,
             "fee": fee,
             "net": gross - fee,
@@ -304,18 +317,21 @@ def write(made: Chain, number: int, folder: Path, *, operators: Iterable[str] = 
         _table(folder / f"{channel.lower()}.csv", MOVED, rows)
     _table(folder / "bank.csv", BANKED, _with_balances([one.bank for one in made.months], number))
     rates = "".join(
-        f'[[price]]\nchannel = "{name}"\ncurrency = "TZS"\nbasis_points = "{rate}"\n'
-        for name, rate in RATES.items()
+        f'[[price]]\nchannel = "{name}"\ncurrency = "{currency_of(name)}"\n'
+        f'basis_points = "{rate}"\n'
+        for name, rate in (RATES | ABROAD).items()
     )
     (folder / "tariff.toml").write_text(rates)
 
 
 def _with_balances(each: list[list[Row]], number: int) -> Iterable[Row]:
     """Yield a month's lines, the balance beside each; it goes on where the last month ended."""
-    balance = 1_000_000 + sum(row["amount"] for rows in each[:number] for row in rows)
+    balances = Counter({"TZS": 1_000_000, "KES": 50_000})
+    for row in (row for rows in each[:number] for row in rows):
+        balances[row["currency"]] += row["amount"]
     for row in _dated(each[number]):
-        balance += row["amount"]
-        yield {**row, "balance": balance}
+        balances[row["currency"]] += row["amount"]
+        yield {**row, "balance": balances[row["currency"]]}
 
 
 def _dated(rows: list[Row]) -> list[Row]:
