@@ -437,10 +437,6 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "kusanya_books/test_what_agreed_and_is_otherwise_now.py",
             "kusanya_books/test_month_end_run.py",
-            "kusanya_books/test_chained_months.py",
-            "kusanya_books/test_reconcile_command.py",
-            "kusanya_books/test_journal_entries.py",
-            "kusanya_books/test_legs_roll_forward.py",
         ),
         queries=_all("close"),
     ),
