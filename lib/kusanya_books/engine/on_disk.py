@@ -35,6 +35,11 @@ def save(schema: Schema, tables: Iterable[pa.Table]) -> Dataset:
     return Dataset((path,), held=folder)
 
 
+def both(one: Dataset, other: Dataset) -> Dataset:
+    """Return the rows of two datasets of one schema as one."""
+    return Dataset((*one.paths, *other.paths), held=(one.held, other.held))
+
+
 def even(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """Yield the same rows in tables of as many rows each, however they came."""
     waiting: list[pa.Table] = []

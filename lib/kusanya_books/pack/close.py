@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import msgspec
 import pandas as pd
-import pyarrow as pa
 
 from kusanya.clock import SystemClock
 from kusanya.errors import ConfigurationError, InputRefused, KusanyaError
@@ -32,7 +31,8 @@ from kusanya_books.columns import (
     DType,
     Schema,
 )
-from kusanya_books.engine.engine import Source, query
+from kusanya_books.engine import on_disk
+from kusanya_books.engine.engine import Dataset, Engine, Source, query
 from kusanya_books.engine.engines import open_engine, shared_databases
 from kusanya_books.judge import proof
 from kusanya_books.judge.report import (
@@ -63,6 +63,7 @@ from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import Tolerance
 
 _AMOUNTS: Final = Schema("amounts", {"what": DType.TEXT, "amount": DType.WHOLE})
+_DAYS: Final = Schema("days", {"day": DType.DAY})
 _LARGEST: Final = """
 (SELECT 'collection ' || id AS what, amount FROM collections ORDER BY amount DESC, id LIMIT 1)
 UNION ALL
@@ -336,8 +337,8 @@ class _Sides(msgspec.Struct, frozen=True):
     With those of the days of the packs before it of which something was heard since.
     """
 
-    before: pd.DataFrame
-    now: pd.DataFrame
+    before: Source
+    now: Source
     as_of: int | None
     """The position of now; None of an export, which has its own alone."""
 
@@ -366,21 +367,20 @@ def _sides(earlier: EarlierPack, folder: Path, request: CloseRequest) -> _Sides:
             request.store, days, mode=now.mode, place=origin["as_of"], as_of=now.as_of
         )
         before, found = (
-            pd.concat([one, _closed(more, days)], ignore_index=True)
+            on_disk.both(one, _closed(more, days))
             for one, more in zip((before, found), older, strict=True)
         )
     return _Sides(before, found, now.as_of)
 
 
-def _closed(collections: Source, period: Period) -> pd.DataFrame:
+def _closed(collections: Source, period: Period) -> Dataset:
     """Return what a period says about each of its collections, as `CLOSED`."""
-    empty = CLOSED.arrow.empty_table()
-    return columns.from_arrow(pa.concat_tables([empty, *closed(collections, period)]))
+    return on_disk.save(CLOSED, closed(collections, period))
 
 
-def compare(before: pd.DataFrame, now: pd.DataFrame, *, closed_run_id: str) -> pd.DataFrame:
-    """Return how `now` differs from `before`, both frames of closed collections, field by field."""
-    with open_engine() as engine:
+def compare(before: Source, now: Source, *, closed_run_id: str) -> pd.DataFrame:
+    """Return how `now` differs from `before`, both of them closed collections, field by field."""
+    with open_engine(before, now) as engine:
         engine.register("before", before, CLOSED)
         engine.register("now", now, CLOSED)
         return engine.frame(query("close/delta"), DELTA, {"closed_run_id": closed_run_id})
@@ -393,7 +393,7 @@ def _with_news(
 
     That is what succeeded, what became due, and what books and operators have as it was.
     """
-    with open_engine() as engine:
+    with open_engine(since.before, since.now) as engine:
         engine.define({"net_basis": basis == "net"})
         engine.register("before", since.before, CLOSED)
         engine.register("now", since.now, CLOSED)
@@ -412,7 +412,7 @@ def _with_news(
         return msgspec.structs.replace(
             carried,
             lines=pd.concat([carried.lines, turned], ignore_index=True),
-            changed_from=_first_day(since, late),
+            changed_from=_first_day(engine),
             movements=pd.concat([movements, moved], ignore_index=True),
             otherwise_now=frozenset(turned["collection_id"]),
             otherwise_at_operator=frozenset(moved["collection_id"]),
@@ -421,13 +421,10 @@ def _with_news(
         )
 
 
-def _first_day(since: _Sides, late: pd.DataFrame) -> date | None:
+def _first_day(engine: Engine) -> date | None:
     """Return the earliest day of what changed, None where nothing did."""
-    days = [
-        frame["business_day"].fillna(frame["created_day"])[frame["id"].isin(late["key"])].min()
-        for frame in (since.before, since.now)
-    ]
-    return min((day.date() for day in days if not pd.isna(day)), default=None)
+    found = engine.frame(query("close/first_day"), _DAYS)["day"].iloc[0]
+    return None if pd.isna(found) else found.date()
 
 
 def _plain(row: dict[Hashable, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from kusanya_books.columns import (
     STATEMENT,
     Schema,
 )
+from kusanya_books.engine.engine import Dataset, exactly
 from kusanya_books.request.days import cutoff
 from kusanya_books.request.days import period as as_period
 from kusanya_books.request.earlier_period import EarlierPeriod
@@ -46,7 +47,7 @@ class EarlierPack(msgspec.Struct, frozen=True, kw_only=True):
     """What a pack's folder holds for a later run."""
 
     manifest: dict[str, Any]
-    closed: pd.DataFrame
+    closed: Dataset
     carried: EarlierPeriod | None
     """None where an older version made the pack."""
     begins: date
@@ -57,7 +58,8 @@ def read(folder: Path) -> EarlierPack:
     """Return what an earlier pack holds. Raises InputRefused when the folder is no pack."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        closed = _table(folder / CLOSED_FILE, CLOSED)
+        closed = Dataset((folder / CLOSED_FILE,))
+        exactly(pq.read_schema(folder / CLOSED_FILE).empty_table(), CLOSED)
         made_from = manifest["made_from"]
         span = as_period(
             f"{made_from['first']}..{made_from['last']}", cutoff=cutoff(made_from["cutoff"])
