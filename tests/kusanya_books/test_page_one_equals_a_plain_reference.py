@@ -188,6 +188,63 @@ def test_what_was_not_given_or_could_not_be_read_met_nothing(movements: Any) -> 
     }
 
 
+BRIDGES: dict[str, list[tuple[str, str]]] = {
+    "books": [
+        ("ledger total", "opening"), ("amount_mismatch", "adjustment"), ("unread", "memo"),
+        ("service total", "counted"), ("unexplained", "difference"),
+    ],
+    "operator": [
+        ("operator total", "opening"), ("operator_missing", "adjustment"), ("of its own", "memo"),
+        ("another total", "counted"), ("unexplained", "difference"), ("opening balance", "memo"),
+        ("not in the balances", "memo"),
+    ],
+    "payouts": [
+        ("gross", "opening"), ("fees", "adjustment"), ("net", "subtotal"), ("paid out", "counted"),
+        ("open balance", "memo"),
+    ],
+    "cut short": [("operator total", "opening"), ("operator_missing", "adjustment"),
+                  ("the rest", "counted")],
+}  # fmt: skip
+"""The lines of a bridge, and how each adds up: a total above what is unexplained is counted."""
+
+
+@pytest.mark.parametrize("name", BRIDGES)
+def test_each_line_of_a_bridge_adds_up_as_its_place_says(name: str) -> None:
+    lines = [line for line, _ in BRIDGES[name]]
+    assert [role.value for role in reconciliation.roles(lines)] == [
+        role for _, role in BRIDGES[name]
+    ]
+
+
+def test_a_statement_has_the_balance_as_adjusted_before_the_other_side() -> None:
+    amounts = [1_000, -30, None, 980, 10]
+    rows = [
+        {"currency": "TZS", "line": line, "rows": number, "amount": amount}
+        for number, ((line, _), amount) in enumerate(zip(BRIDGES["books"], amounts, strict=True))
+    ]
+    bridges = [
+        ("books", frame_of(BRIDGE, rows)),
+        ("bank", columns.empty(BRIDGE)),
+        ("payouts: no statement was given", frame_of(BRIDGE, rows)),
+    ]
+    found = reconciliation.statement(bridges[:2])
+    assert [
+        (row["part"], row["role"], row["line"], row["code"], row["standing"], row["rows"],
+         row["amount"])
+        for row in columns.dicts(found)
+    ] == [
+        ("books", "opening", "Balance of the books", None, None, 0, 1_000),
+        ("books", "adjustment", "the amounts differ", "amount_mismatch", "break", 1, -30),
+        ("books", "memo", "Rows that could not be read", None, None, 2, None),
+        ("books", "subtotal", "Balance as adjusted", None, None, None, 970),
+        ("books", "counted", "Balance of the service, as counted", None, None, 3, 980),
+        ("books", "difference", "Difference", None, None, None, 10),
+        ("bank", "memo", "nothing to compare", None, None, None, None),
+    ]  # fmt: skip
+    said = columns.dicts(reconciliation.statement(bridges[2:]))
+    assert (said[0]["part"], said[0]["line"]) == ("payouts", "no statement was given")
+
+
 LINES: list[tuple[str, str | None, str, str | None, int | None]] = [
     ("books", None, "opening", None, 1_000),
     ("books", None, "adjustment", "break", -30),
