@@ -110,6 +110,35 @@ def test_nights_without_a_fault_are_reconciled_though_files_come_a_day_later(
         assert [item for item in close.items if item["standing"] == "break"] == []
 
 
+@pytest.mark.parametrize("way", [world.pay_last_days_with_the_next, world.date_by_the_payout])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_last_days_of_a_month_are_paid_by_a_line_of_the_next(
+    tmp_path: Path, empty_store: Path, way: Callable[[world.Chain], None], seed: int
+) -> None:
+    made = world.chain(Random(seed), months=2, size=16)  # noqa: S311 - a repeatable choice
+    way(made)
+    shutil.copy(empty_store, tmp_path / "store.db")
+    march, april = close_chain(made, tmp_path, tmp_path / "store.db")
+    for close, month in ((march, made.months[0]), (april, made.months[1])):
+        stands = [item for item in close.items if item["standing"] == "break"]
+        assert {item["day"][:10] for item in stands} <= {f"{month.last}"}
+        assert {item["break_code"] for item in stands} <= {"settlement_missing"}
+
+
+def test_a_line_of_no_known_payment_is_not_taken_for_a_day_that_was_settled_before(
+    tmp_path: Path, empty_store: Path
+) -> None:
+    made = world.chain(Random(4), months=2, size=6)  # noqa: S311 - a repeatable choice
+    march = made.payments[0][0]
+    row = next(one for one in made.months[0].settlement if one["batch_id"] == march.batch)
+    day = made.months[1].first + 15 * world.DAY
+    made.months[1].settlement[:] = [{**row, "batch_id": "PO-ODD", "business_day": day}]
+    shutil.copy(empty_store, tmp_path / "store.db")
+    _, april = close_chain(made, tmp_path, tmp_path / "store.db")
+    odd = {item["leg"]: item["break_code"] for item in april.items if item["reference"] == "PO-ODD"}
+    assert odd["statement"] == "settlement_unexpected"
+
+
 def test_a_payout_that_was_taken_back_stays_open_until_it_comes(
     tmp_path: Path, empty_store: Path
 ) -> None:

@@ -303,7 +303,9 @@ def _list_open(
         exceptions=priced.exceptions,
         late=columns.empty(DELTA) if late is None else late,
     )
-    rolled = roll_forward.roll(inputs, items, matched=legs.books, bank=legs.bank)
+    rolled = roll_forward.roll(
+        inputs, items, matched=legs.books, payouts=legs.payouts, bank=legs.bank
+    )
     found = findings.with_carried(
         found, rolled.items, rolled.table, has_earlier_pack=inputs.carried is not None
     )

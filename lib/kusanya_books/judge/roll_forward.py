@@ -30,6 +30,7 @@ from kusanya_books.judge.open_items import Item
 from kusanya_books.match import break_life, breaks, ledger
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.ledger import LedgerMatch
+from kusanya_books.match.settlement import SettlementMatch
 from kusanya_books.request.earlier_period import BOOKS, STATEMENT, EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 
@@ -105,12 +106,17 @@ def roll(
     items: pd.DataFrame,
     *,
     matched: LedgerMatch | None,
+    payouts: SettlementMatch | None = None,
     bank: BankMatch | None = None,
 ) -> RollForward:
     """Return what is open after a period that begins with what an earlier one left open.
 
     What became known of the earlier period since is judged as its own close would have judged it.
+    A payout of it is paid by what `payouts` found to be of its day.
     """
+    placed = inputs
+    if payouts is not None:
+        placed = msgspec.structs.replace(inputs, statement=payouts.placed)
     new = {item["break_id"]: item for item in columns.dicts(items)}
     own = None if matched is None else matched.rows
     carried = inputs.carried
@@ -130,7 +136,7 @@ def roll(
             was,
             _now(
                 was,
-                inputs,
+                placed,
                 other.now,
                 new,
                 books=books,
@@ -147,7 +153,7 @@ def roll(
     expected = [item for item in new.values() if _is_expected(item, other.expected, cleared)]
     taken |= {item["break_id"] for item in expected}
     fresh = [item for id_, item in new.items() if id_ not in taken]
-    lacking = [*judged.values(), *other.since, *_of_days(inputs, carried.settled_of(not_paid_out))]
+    lacking = [*judged.values(), *other.since, *_of_days(placed, carried.settled_of(not_paid_out))]
     fresh += _known_since(inputs, carried, lacking, besides=taken | set(new))
     return RollForward(
         items=_frame(ITEMS, [*fresh, *left]),

@@ -1,5 +1,6 @@
 """Did the money arrive: the provider's settlement statement against what collections earned."""
 
+from collections.abc import Collection
 from datetime import date
 
 import msgspec
@@ -22,6 +23,7 @@ from kusanya_books.match import break_life, breaks
 from kusanya_books.match.breaks import RULES
 from kusanya_books.request import earlier_period
 from kusanya_books.request.days import Period
+from kusanya_books.request.earlier_period import EarlierPeriod
 from kusanya_books.request.quality import with_unread
 from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import (
@@ -42,6 +44,7 @@ OWED = Schema(
     },
 )
 """One row per payout that an earlier period left open: a line for it is of that period."""
+_BEFORE = Schema("settled before", {"channel": DType.TEXT})
 _GRANULARITY = Schema("granularity", {"item": DType.FLAG, "by_channel": DType.FLAG})
 
 
@@ -52,6 +55,8 @@ class SettlementMatch(msgspec.Struct, frozen=True, kw_only=True):
     bridge: pd.DataFrame
     places: pd.DataFrame = frame(PLACES, {name: [] for name in PLACES.columns})
     """Where each line went, by `PLACES`."""
+    placed: pd.DataFrame = frame(STATEMENT, {name: [] for name in STATEMENT.columns})
+    """The lines on the days that they pay; one that pays several days is a line for each."""
 
     @property
     def breaks(self) -> int:
@@ -75,7 +80,8 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
         period=inputs.period,
         tolerance=inputs.tolerance,
         as_of=inputs.judged_on,
-        owed=None if inputs.carried is None else _owed(inputs.carried.items),
+        owed=None if inputs.carried is None else _owed(inputs.carried),
+        settled_before=() if inputs.carried is None else inputs.carried.settled,
         everything=everything,
     )
     bridge = with_unread(settled.bridge, inputs.quality, of="statement")
@@ -83,9 +89,14 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
     return msgspec.structs.replace(settled, bridge=bridge, rows=rows)
 
 
-def _owed(items: pd.DataFrame) -> pd.DataFrame:
-    mine = items[items["leg"] == earlier_period.STATEMENT].rename(columns={"day": "business_day"})
-    return frame(OWED, mine[list(OWED.columns)])
+def _owed(carried: EarlierPeriod) -> pd.DataFrame:
+    """Return what an earlier period left open, and the days of which more was heard since."""
+    items = carried.items[carried.items["leg"] == earlier_period.STATEMENT]
+    mine = items.rename(columns={"day": "business_day"})[list(OWED.columns)]
+    if carried.due_since is None:
+        return frame(OWED, mine)
+    since = carried.due_since.assign(collection_id=None)[list(OWED.columns)]
+    return frame(OWED, pd.concat([mine, since.astype(mine.dtypes)], ignore_index=True))
 
 
 def match(
@@ -96,6 +107,7 @@ def match(
     tolerance: Tolerance = PLAIN,
     as_of: date | None = None,
     owed: pd.DataFrame | None = None,
+    settled_before: Collection[str] = (),
     everything: bool = True,
 ) -> SettlementMatch:
     """Match a statement with the net of what succeeded, by day and channel or by collection.
@@ -104,7 +116,8 @@ def match(
     it, and the lines of a channel may all be dated by up to as many days later; a line that pays
     several days is split into them where their sum is exact. A statement that names no channel is
     of all together. Every line is in one row, whatever its day. `as_of` is the day of judgement,
-    `owed` by `OWED` are payouts that an earlier period left open.
+    `owed` by `OWED` are payouts that an earlier period left open; of the channels `settled_before`
+    no other day before the period waits for one.
     Raises ValueError for a statement of both kinds, and for collections of both modes.
     """
     named = statement["collection_id"].notna()
@@ -115,6 +128,9 @@ def match(
         engine.one_mode("collections")
         engine.register("statement", statement, STATEMENT)
         engine.register("owed", owed, OWED)
+        engine.register(
+            "settled_before", frame(_BEFORE, {"channel": list(settled_before)}), _BEFORE
+        )
         engine.define(terms(period, tolerance, as_of=as_of))
         unnamed = not statement.empty and statement["channel"].isna().all() and not named.any()
         item = frame(_GRANULARITY, {"item": [bool(named.any())], "by_channel": [not unnamed]})
@@ -127,4 +143,5 @@ def match(
             rows=engine.frame(query("settlement/answer"), SETTLED, {"everything": everything}),
             bridge=engine.frame(query("settlement/bridge"), BRIDGE),
             places=engine.frame(query("settlement/places"), PLACES),
+            placed=engine.frame(query("settlement/placed"), STATEMENT),
         )

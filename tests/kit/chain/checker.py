@@ -184,7 +184,10 @@ def is_named(key: Key, amount: int, items: list[dict[str, Any]]) -> bool:
     """
     found = [item for item in items if names(item, key)]
     balance = sum(int(item["balance"] or 0) for item in found)
-    return balance == amount or any(int(item["amount"]) == abs(amount) for item in found)
+    # A payout's balance is what is owed: what was paid beyond that is below zero.
+    return balance == (-amount if key[0] == "statement" else amount) or any(
+        int(item["amount"]) == abs(amount) for item in found
+    )
 
 
 def unfounded(items: list[dict[str, Any]], known: Open) -> list[dict[str, Any]]:

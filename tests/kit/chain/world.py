@@ -304,6 +304,32 @@ def delay(made: Chain, file: str, day: str) -> None:
             getattr(target, file).append({**row, day: then} if file == "books" else row)
 
 
+def pay_last_days_with_the_next(made: Chain) -> None:
+    """Let one line pay the last day of each month and the next day that has one."""
+    sums = ("gross", "fee", "net")
+    for earlier, later in pairwise(made.months):
+        for row in [one for one in earlier.settlement if one["business_day"] == earlier.last]:
+            mine = [one for one in later.settlement if one["channel"] == row["channel"]]
+            then = min(mine, key=lambda one: one["business_day"])
+            earlier.settlement.remove(row)
+            later.bank[:] = [one for one in later.bank if row["batch_id"] not in one["details"]]
+            for line in later.bank:
+                if then["batch_id"] in line["details"]:
+                    line["amount"] += row["net"]
+            then |= {name: then[name] + row[name] for name in sums}
+
+
+def date_by_the_payout(made: Chain) -> None:
+    """Let each line of the settlement statement bear the day after the one that it pays."""
+    rows = [row for month in made.months for row in month.settlement]
+    for month in made.months:
+        month.settlement.clear()
+    for row in rows:
+        target = made.month_of(row["business_day"] + DAY)
+        if target is not None:
+            target.settlement.append({**row, "business_day": row["business_day"] + DAY})
+
+
 def write(made: Chain, number: int, folder: Path, *, operators: Iterable[str] = OPERATORS) -> None:
     """Write a month's files into a folder, under the same names in every month."""
     month = made.months[number]

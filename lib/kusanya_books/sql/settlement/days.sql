@@ -134,6 +134,16 @@ WITH runs AS (
         AND e.currency = l.currency
         AND e.day <= l.day
         AND (l.day_before IS NULL OR e.day > l.day_before)
+    -- What an earlier period has settled waits for no line any more.
+    WHERE e.day >= {first_day}
+        OR NOT EXISTS (SELECT 1 FROM settled_before AS b WHERE b.channel IN ('', e.channel))
+        OR EXISTS (
+            SELECT 1
+            FROM owed AS w
+            WHERE w.business_day::DATE = e.day
+                AND w.currency = e.currency
+                AND (w.channel IS NULL OR e.channel IN ('', w.channel))
+        )
 ),
 
 found AS (
