@@ -464,6 +464,7 @@ ROOMS: Final[dict[str, Room]] = {
     "tariff": Room(
         ("kusanya_books.judge.tariff", "kusanya_books.judge.fees"),
         (
+            "kusanya_books/test_tariff_parts_equal_a_plain_reference.py",
             "kusanya_books/test_tariff_inference.py",
             "kusanya_books/test_fee_audit_equals_a_plain_reference.py",
             "kusanya_books/test_declared_tariff_and_start.py",
