@@ -15,11 +15,15 @@ from hypothesis import strategies as st
 from tests.kit.movements import movements_of
 from tests.kit.statements import statement_of
 
+from kusanya_books import columns
+from kusanya_books.columns import DUE, ITEMS, LEDGER, Schema
 from kusanya_books.judge import fees, postings
 from kusanya_books.match import operator, settlement
 from kusanya_books.pack import account_map, journal_entries
 from kusanya_books.read import load
 from kusanya_books.request.close_request import CloseRequest
+from kusanya_books.request.days import period
+from kusanya_books.request.earlier_period import EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
@@ -112,6 +116,10 @@ def month_of(make: Make, month: Any) -> Inputs:
         receipts=None,
         tariff=None,
     )
+
+
+def frame_of(schema: Schema, *rows: dict[str, Any]) -> pd.DataFrame:
+    return columns.frame(schema, {name: [row.get(name) for row in rows] for name in schema.columns})
 
 
 def posted(month: Inputs) -> pd.DataFrame:
@@ -212,3 +220,61 @@ def test_the_clearing_account_rolls_to_what_the_legs_leave_open(
         assert held["Clearing wallet"] == wallet
 
     holds()
+
+
+CARRIED = {
+    "paid whole": (990, 990, "B9", [("payout", None, 1, 990)]),
+    "paid in part": (1_500, 990, "B9", [("payout", None, 1, 990)]),
+    "paid more": (700, 990, "B9", [
+        ("payout", None, 1, 700), ("payout_break", "settlement_over", 1, 290)]),
+    "nothing was owed": (0, 990, "B9", [("not_booked", None, 28, 990)]),
+    "too much was paid before": (-50, 990, "B9", [("not_booked", None, 28, 990)]),
+    "counted then": (990, 990, "B0", [("not_booked", None, 28, 990)]),
+}  # fmt: skip
+"""What was owed and is paid, the batch, and what is booked: kind, code, day and money."""
+
+
+@pytest.mark.parametrize("case", CARRIED)
+@pytest.mark.parametrize("by", ["day", "item", "due since"])
+def test_what_an_earlier_month_waited_for_is_paid_on_the_first_day(
+    module_collections: Make, case: str, by: str
+) -> None:
+    owed, paid, batch, wanted = CARRIED[case]
+    early = datetime(2026, 2, 28, 9, tzinfo=UTC)
+    took = {"channel": SETTLED, "amount": 1_000, "fee": 10}
+    collections = module_collections({**took, "created_at": early, "completed_at": early})
+    id_ = collections["id"].iloc[0]
+    line = {
+        **dict.fromkeys(("gross", "fee")), "line_no": 1, "batch_id": batch, "channel": SETTLED,
+        "currency": "TZS", "net": paid, "day": "2026-02-28",
+        "collection_id": id_ if by == "item" else None,
+    }  # fmt: skip
+    day = pd.Timestamp(2026, 2, 28)
+    item = {
+        "leg": "statement", "break_id": "b", "day": day, "channel": SETTLED, "currency": "TZS",
+        "balance": owed, "amount": abs(owed), "reference": "B0", "standing": "break",
+        "collection_id": id_ if by == "item" else None,
+    }  # fmt: skip
+    due = {"collection_id": id_, "business_day": day, "channel": SETTLED, "currency": "TZS"}
+    is_since = by == "due since"
+    if is_since:
+        item |= {"balance": 0, "day": pd.Timestamp(2026, 2, 1)}
+    carried = EarlierPeriod(
+        run_id="february",
+        period=period("2026-02"),
+        items=frame_of(ITEMS, item),
+        lines=columns.empty(LEDGER),
+        had_books=False,
+        due_since=frame_of(DUE, *([{**due, "net": owed}] if is_since else [])),
+    )
+    month = msgspec.structs.replace(
+        month_of(module_collections, ([], [], [])),
+        collections=collections,
+        statement=statement_of([line]),
+        carried=carried,
+    )
+    rows = posted(month)
+    assert [
+        (row["kind"], row["break_code"], row["business_day"].day, row["net"])
+        for row in columns.dicts(rows)
+    ] == wanted

@@ -6,6 +6,7 @@ they are counted on the sum of a day and channel, not on each payment, so that t
 with one rounding.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -14,10 +15,11 @@ import pandas as pd
 from kusanya.domain.prices import rounded
 from kusanya_books import columns
 from kusanya_books.columns import POSTINGS
-from kusanya_books.columns.dtypes import is_missing
+from kusanya_books.columns.dtypes import is_missing, text_of
 from kusanya_books.match.breaks.rule import BREAK
 from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
+from kusanya_books.request.earlier_period import STATEMENT
 from kusanya_books.request.report_inputs import Inputs
 
 COLLECTIONS: Final = "collections"
@@ -47,12 +49,15 @@ def postings(
     """Return POSTINGS of a period from its DAILY fees and what the legs say of the statements.
 
     What was paid out is what the settlement statement says of the channels and currencies that it
-    names, else what the operator's statement says. A line of a day outside the period is not
-    booked, and is listed.
+    names, else what the operator's statement says. What an earlier period still waited for is paid
+    on the first day; any other line of a day outside the period is not booked, and is listed.
     """
     sums: dict[_Key, tuple[int, int]] = {}
     first, last = pd.Timestamp(inputs.period.first), pd.Timestamp(inputs.period.last)
-    for key, money in (*_settled(payouts), *_moved(operator, _settled_channels(inputs))):
+    for key, money in (
+        *_settled(payouts, _Owed(inputs), first),
+        *_moved(operator, _settled_channels(inputs)),
+    ):
         # Lines of collections may say no day.
         day = last if is_missing(key[0]) else key[0]
         known = key if first <= day <= last else (*key[:3], NOT_BOOKED, key[4])
@@ -112,14 +117,55 @@ def _rates(inputs: Inputs, row: Any) -> tuple[int, int]:
     return excise, vat
 
 
-def _settled(payouts: SettlementMatch | None) -> Iterator[tuple[_Key, int]]:
+class _Owed:
+    """What an earlier period still waited for, and what became due for it since."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self._left: Counter[_Key] = Counter()
+        self._seen: set[str] = set()
+        carried = inputs.carried
+        if carried is None:
+            return
+        for item in columns.dicts(carried.items[carried.items["leg"] == STATEMENT]):
+            key = item["collection_id"], item["day"], item["channel"], item["currency"]
+            self._left[key if item["collection_id"] is None else key[:1]] += int(item["balance"])
+            self._seen.update((item["reference"] or "").split())
+        since = [] if carried.due_since is None else columns.dicts(carried.due_since)
+        for due in since:
+            day, currency, net = due["business_day"], due["currency"], int(due["net"])
+            self._left[due["collection_id"],] += net
+            for channel in {due["channel"], None}:
+                self._left[None, day, channel, currency] += net
+
+    def take(self, row: Any) -> int:
+        """Return how much of a payout is for that; a batch that was counted then pays no more."""
+        if not self._seen.isdisjoint((text_of(row.batch_id) or "").split()):
+            return 0
+        id_, channel = text_of(row.collection_id), text_of(row.channel) or None
+        key = (None, row.business_day, channel, row.currency) if id_ is None else (id_,)
+        taken = max(0, min(int(row.net_settled), self._left[key]))
+        self._left[key] -= taken
+        return taken
+
+
+def _settled(
+    payouts: SettlementMatch | None, owed: _Owed, first: pd.Timestamp
+) -> Iterator[tuple[_Key, int]]:
     """Yield what was paid out; of a break what clears the earnings, and the rest apart."""
     if payouts is None:
         return
     for row in columns.records(payouts.rows[payouts.rows["net_settled"] != 0]):
         where = (row.business_day, row.currency, row.channel)
         paid, earned = int(row.net_settled), int(row.net)
-        if row.standing != BREAK:
+        if row.standing != BREAK and not is_missing(row.business_day) and row.business_day < first:
+            clears = owed.take(row)
+            if clears:
+                yield (first, *where[1:], PAYOUT, None), clears
+            if paid != clears:
+                kind = PAYOUT_BREAK if clears else NOT_BOOKED
+                code = "settlement_over" if clears else None
+                yield (first if clears else where[0], *where[1:], kind, code), paid - clears
+        elif row.standing != BREAK:
             yield (*where, PAYOUT, None), paid
         elif row.break_code in _REPEATED:
             yield (*where, NOT_BOOKED, row.break_code), paid
