@@ -3,6 +3,7 @@
 A checker that knows the files alone says what each close must and may say.
 """
 
+import csv
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -123,6 +124,47 @@ def test_the_last_days_of_a_month_are_paid_by_a_line_of_the_next(
         stands = [item for item in close.items if item["standing"] == "break"]
         assert {item["day"][:10] for item in stands} <= {f"{month.last}"}
         assert {item["break_code"] for item in stands} <= {"settlement_missing"}
+
+
+ACCOUNTS = """
+currency = "TZS"
+[accounts]
+clearing = "Clearing"
+receivable = "Receivable"
+fee = "Charges"
+refund = "Refunds"
+bank = "Bank"
+suspense = "Suspense"
+"""
+
+
+@pytest.mark.parametrize("nights", [True, False])
+def test_the_clearing_account_holds_after_each_close_what_is_owed(
+    tmp_path: Path, empty_store: Path, *, nights: bool
+) -> None:
+    days, months, size = (1, 4, 6) if nights else (None, 2, 12)
+    rng = Random(2)  # noqa: S311 - a repeatable choice
+    made = world.chain(rng, months=months, days=days, size=size)
+    if nights:
+        world.delay(made, "settlement", "business_day")
+    else:
+        world.pay_last_days_with_the_next(made)
+    shutil.copy(empty_store, tmp_path / "store.db")
+    accounts = tmp_path / "accounts.toml"
+    accounts.write_text(ACCOUNTS)
+    balance = 0
+    owed = []
+    for close in close_chain(
+        made, tmp_path, tmp_path / "store.db", is_nightly=nights, accounts=accounts
+    ):
+        assert close.result.folder is not None
+        with (close.result.folder / "journals" / "xero.csv").open(newline="") as file:
+            lines = list(csv.DictReader(file))
+        balance += sum(int(row["*Amount"]) for row in lines if row["*AccountCode"] == "Clearing")
+        mine = [item for item in close.items if item["leg"] == "statement"]
+        owed.append(sum(int(item["balance"]) for item in mine))
+        assert balance == owed[-1]
+    assert owed[0] > 0
 
 
 def test_a_line_of_no_known_payment_is_not_taken_for_a_day_that_was_settled_before(

@@ -35,6 +35,7 @@ def close_chain(
     has_books: bool = True,
     left_out: Container[tuple[int, str]] = (),
     is_nightly: bool = False,
+    accounts: Path | None = None,
 ) -> Iterator[Closed]:
     """Close each month with the pack of the one before; `store` is an empty store.
 
@@ -68,6 +69,7 @@ def close_chain(
                 bank=[str(folder / "bank.csv")],
                 judged_on=month.last + world.DAY if is_nightly else None,
                 tolerance=Tolerance(settle_days=2) if is_nightly else PLAIN,
+                accounts="" if accounts is None else str(accounts),
                 tariff=str(folder / "tariff.toml"),
                 previous="" if previous is None else str(previous),
             ),

@@ -305,11 +305,13 @@ def delay(made: Chain, file: str, day: str) -> None:
 
 
 def pay_last_days_with_the_next(made: Chain) -> None:
-    """Let one line pay the last day of each month and the next day that has one."""
+    """Let one line pay the last day of each month and the next day of its channel, if one is."""
     sums = ("gross", "fee", "net")
     for earlier, later in pairwise(made.months):
         for row in [one for one in earlier.settlement if one["business_day"] == earlier.last]:
             mine = [one for one in later.settlement if one["channel"] == row["channel"]]
+            if not mine:
+                continue
             then = min(mine, key=lambda one: one["business_day"])
             earlier.settlement.remove(row)
             later.bank[:] = [one for one in later.bank if row["batch_id"] not in one["details"]]
