@@ -126,6 +126,20 @@ def test_the_last_days_of_a_month_are_paid_by_a_line_of_the_next(
         assert {item["break_code"] for item in stands} <= {"settlement_missing"}
 
 
+@pytest.mark.parametrize(("nights", "way"), [(True, "by day"), (False, "by item")])
+def test_an_operator_that_pays_out_itself_is_not_missing_from_the_settlement_statement(
+    tmp_path: Path, empty_store: Path, *, nights: bool, way: str
+) -> None:
+    days, months = (1, 3) if nights else (None, 2)
+    rng = Random(3)  # noqa: S311 - a repeatable choice
+    made = world.chain(rng, months=months, days=days, size=8, direct=True, **WAYS[way])
+    shutil.copy(empty_store, tmp_path / "store.db")
+    for close in close_chain(made, tmp_path, tmp_path / "store.db", is_nightly=nights):
+        assert (close.result.verdict, close.result.sentence) == (ReportVerdict.RECONCILED, ANY)
+        told = [row for row in close.result.coverage if row["channel"] == world.DIRECT]
+        assert {row["leg"]: row["percent"] for row in told}["settlement"] == 0
+
+
 ACCOUNTS = """
 currency = "TZS"
 [accounts]

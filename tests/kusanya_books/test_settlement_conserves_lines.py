@@ -173,7 +173,10 @@ def test_a_line_for_what_an_earlier_period_left_open_is_of_that_period(
     )
     lines = [line(1, "2026-03-05", 1_000), line(2, "2026-01-15", 700)]
     matched = settlement.match(
-        earned(collections_of, "2026-03-05"), statement_of(lines), period=MARCH, owed=owed
+        earned(collections_of, "2026-03-05"),
+        statement_of(lines),
+        period=MARCH,
+        known=settlement.Known(owed=owed),
     )
     assert set(matched.rows["break_code"]) == {"settled", f"settlement_{code}"}
     assert matched.unexplained == 0

@@ -463,7 +463,9 @@ def agree(
         period=WEEK,
         tolerance=TERMS,
         as_of=JUDGED,
-        owed=columns.frame(OWED, {name: [row[name] for row in owed] for name in OWED.columns}),
+        known=settlement.Known(
+            owed=columns.frame(OWED, {name: [row[name] for row in owed] for name in OWED.columns})
+        ),
     )
     columns.check(found.rows, SETTLED)
     # Without a line that names a collection, a statement is one by day.

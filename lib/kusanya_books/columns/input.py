@@ -41,6 +41,9 @@ KEYS: Final = Schema("keys", {"id": T, "reference": T})
 TOLD: Final = Schema("told", {"channel": T, "has_fees": F})
 """One row per channel of which an operator's statement told, and whether it named fees."""
 
+PAYERS: Final = Schema("payers", {"channel": T, "currency": T})
+"""One row per channel and currency that its operator pays out itself."""
+
 INTENTS: Final = Schema("intents", {"id": T, "reference": T, "amount": W, "sent_at": AT})
 """One row per creation whose outcome is not known: the customer may have been charged."""
 

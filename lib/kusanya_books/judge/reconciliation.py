@@ -193,7 +193,8 @@ def providers(daily: pd.DataFrame, settled: pd.DataFrame | None) -> pd.DataFrame
     rows = []
     for key in sorted({*earned, *paid}, key=str):
         count, gross, fee = earned.get(key, [0, 0, 0])
-        out = paid.get(key, [0, 0]) if settled is not None else None
+        # What an operator pays out itself is in no settlement.
+        out = paid.get(key)
         proof = (None, None, None) if out is None else (*out, gross - fee - sum(out))
         rows.append((*key, count, gross, fee, gross - fee, *proof))
     return _frame(PROVIDERS, rows)

@@ -349,8 +349,14 @@ def due_of(carried: list[Item], due: pd.DataFrame) -> tuple[dict[str, int], pd.D
 
 
 def _payout_now(was: Item, inputs: Inputs, due: int) -> Item | None:
-    """Return a carried payout with what was paid and became due since; None where it agrees."""
+    """Return a carried payout with what was paid and became due since; None where it agrees.
+
+    Or where its operator pays out itself, as is known now.
+    """
     owed = was["balance"] + due
+    payers = inputs.paid_by_operators
+    if (payers["channel"] + payers["currency"]).eq(f"{was['channel']}{was['currency']}").any():
+        return None
     age = pd.Timestamp(inputs.judged_on) - was["day"]
     code = was["break_code"]
     if inputs.statement is not None:

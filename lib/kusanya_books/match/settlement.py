@@ -9,6 +9,7 @@ import pandas as pd
 from kusanya_books.columns import (
     BRIDGE,
     COLLECTIONS,
+    PAYERS,
     PAYOUTS,
     PLACES,
     SETTLED,
@@ -70,6 +71,20 @@ class SettlementMatch(msgspec.Struct, frozen=True, kw_only=True):
         return int(left.abs().sum())
 
 
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of payouts beside the statement."""
+
+    owed: pd.DataFrame | None = None
+    """Payouts that an earlier period left open, by `OWED`."""
+    settled_before: Collection[str] = ()
+    """Channels of which no other day before the period waits for a payout."""
+    paid_by_operators: pd.DataFrame | None = None
+    """What the statement is not of, by `PAYERS`."""
+
+
+NOTHING = Known()
+
+
 def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
     """Return the match of the inputs' statement, or None where none was given."""
     if inputs.statement is None:
@@ -80,8 +95,11 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
         period=inputs.period,
         tolerance=inputs.tolerance,
         as_of=inputs.judged_on,
-        owed=None if inputs.carried is None else _owed(inputs.carried),
-        settled_before=() if inputs.carried is None else inputs.carried.settled,
+        known=Known(
+            owed=None if inputs.carried is None else _owed(inputs.carried),
+            settled_before=() if inputs.carried is None else inputs.carried.settled,
+            paid_by_operators=inputs.paid_by_operators,
+        ),
         everything=everything,
     )
     bridge = with_unread(settled.bridge, inputs.quality, of="statement")
@@ -106,8 +124,7 @@ def match(
     period: Period,
     tolerance: Tolerance = PLAIN,
     as_of: date | None = None,
-    owed: pd.DataFrame | None = None,
-    settled_before: Collection[str] = (),
+    known: Known = NOTHING,
     everything: bool = True,
 ) -> SettlementMatch:
     """Match a statement with the net of what succeeded, by day and channel or by collection.
@@ -116,8 +133,7 @@ def match(
     it, and the lines of a channel may all be dated by up to as many days later; a line that pays
     several days is split into them where their sum is exact. A statement that names no channel is
     of all together. Every line is in one row, whatever its day. `as_of` is the day of judgement,
-    `owed` by `OWED` are payouts that an earlier period left open; of the channels `settled_before`
-    no other day before the period waits for one.
+    `known` is what else is known of the payouts.
     Raises ValueError for a statement of both kinds, and for collections of both modes.
     """
     named = statement["collection_id"].notna()
@@ -127,10 +143,10 @@ def match(
         engine.register("collections", collections, COLLECTIONS)
         engine.one_mode("collections")
         engine.register("statement", statement, STATEMENT)
-        engine.register("owed", owed, OWED)
-        engine.register(
-            "settled_before", frame(_BEFORE, {"channel": list(settled_before)}), _BEFORE
-        )
+        engine.register("owed", known.owed, OWED)
+        before = frame(_BEFORE, {"channel": list(known.settled_before)})
+        engine.register("settled_before", before, _BEFORE)
+        engine.register("paid_by_operators", known.paid_by_operators, PAYERS)
         engine.define(terms(period, tolerance, as_of=as_of))
         unnamed = not statement.empty and statement["channel"].isna().all() and not named.any()
         item = frame(_GRANULARITY, {"item": [bool(named.any())], "by_channel": [not unnamed]})

@@ -11,7 +11,7 @@ from kusanya.errors import InputRefused
 from kusanya.store.records import BreakHistory
 from kusanya.wire import Mode
 from kusanya_books import columns
-from kusanya_books.columns import COLLECTIONS, LEDGER, MOVEMENTS
+from kusanya_books.columns import COLLECTIONS, LEDGER, MOVEMENTS, PAYERS
 from kusanya_books.engine import on_disk
 from kusanya_books.engine.engine import Source
 from kusanya_books.request.days import Period
@@ -106,6 +106,26 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         if self.carried is None or not self.carried.follows(self.period):
             return movements
         return self.carried.with_movements(movements)
+
+    @property
+    def paid_by_operators(self) -> pd.DataFrame:
+        """Return the channels and currencies, as `PAYERS`, that operators pay out themselves.
+
+        The settlement statement names none of them, and their own statements have payouts.
+        """
+        none = columns.empty(PAYERS)
+        if self.movements is None or self.statement is None:
+            return none
+        if self.statement["channel"].isna().any():
+            return none
+        moved = self.movements
+        paid = moved[(moved["leg"] == "operator") & (moved["kind"] == "payout")]
+        mine = set(zip(paid["channel"], paid["currency"], strict=True))
+        said = zip(self.statement["channel"], self.statement["currency"], strict=True)
+        left = sorted(key for key in mine - set(said) if not pd.isna(key[0]))
+        return columns.frame(
+            PAYERS, {"channel": [key[0] for key in left], "currency": [key[1] for key in left]}
+        )
 
     @property
     def payouts_with_carried(self) -> pd.DataFrame | None:

@@ -5,7 +5,8 @@
 -- it is split into those days. A statement with a line for each collection needs none of this.
 -- A line below zero takes something back: it pays no day.
 
--- A statement that names no channel is of all of them together.
+-- A statement that names no channel is of all of them together; what operators pay out themselves is in
+-- none.
 CREATE TEMP VIEW successes AS
 SELECT
     c.id,
@@ -17,6 +18,7 @@ SELECT
     g.item
 FROM collections AS c
 CROSS JOIN granularity AS g
+ANTI JOIN paid_by_operators AS o ON o.channel = c.channel AND o.currency = c.currency
 WHERE c.status IN {paid} AND c.business_day IS NOT NULL;
 
 CREATE TEMP TABLE paid_lines AS
