@@ -140,6 +140,24 @@ def test_an_operator_that_pays_out_itself_is_not_missing_from_the_settlement_sta
         assert {row["leg"]: row["percent"] for row in told}["settlement"] == 0
 
 
+def test_an_operator_that_pays_out_once_a_week_is_known_on_the_nights_between(
+    tmp_path: Path, empty_store: Path
+) -> None:
+    rng = Random(3)  # noqa: S311 - a repeatable choice
+    made = world.chain(rng, months=4, days=1, size=8, direct=True)
+    for month in made.months[1:]:
+        lines = month.operator[world.DIRECT]
+        lines[:] = [line for line in lines if line["kind"] != "payout"]
+        month.bank.clear()
+    shutil.copy(empty_store, tmp_path / "store.db")
+    for close in close_chain(made, tmp_path, tmp_path / "store.db", is_nightly=True):
+        assert [
+            item
+            for item in close.items
+            if item["channel"] == world.DIRECT and (item["leg"] == "statement")
+        ] == []
+
+
 ACCOUNTS = """
 currency = "TZS"
 [accounts]

@@ -256,6 +256,7 @@ def pack(
             "books": made.matched is not None,
             earlier_pack.OPERATORS: _operators(made.inputs),
             earlier_pack.SETTLED: _settled(made.inputs),
+            earlier_pack.PAYERS: made.inputs.paid_by_operators.to_numpy().tolist(),
             earlier_pack.BEGINS: _chain_begins(made.inputs).isoformat(),
         },
         others={} if accounts is None or booked is None else _files_of(booked, accounts),

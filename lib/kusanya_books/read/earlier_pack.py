@@ -32,6 +32,8 @@ OPERATORS: Final = "operators"
 """What the manifest calls the channels of operators' statements, and whether they named fees."""
 SETTLED: Final = "settled"
 """What the manifest calls the channels of a settlement statement."""
+PAYERS: Final = "paid_by_operators"
+"""What the manifest calls the channels and currencies that operators pay out themselves."""
 CLOSED_FILE: Final = "closed.parquet"
 ITEMS_FILE: Final = "open_items.parquet"
 """What is open, for a later run and for `kusanya breaks`."""
@@ -78,6 +80,7 @@ def read(folder: Path) -> EarlierPack:
                 had_books=bool(manifest.get("books")),
                 operators=manifest.get(OPERATORS, {}),
                 settled=manifest.get(SETTLED, ()),
+                payers=[(channel, currency) for channel, currency in manifest.get(PAYERS, ())],
                 movements=_maybe(folder / MOVEMENTS_FILE, MOVEMENTS),
                 payouts=_maybe(folder / PAYOUTS_FILE, STATEMENT),
             )

@@ -35,6 +35,8 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     settled: Collection[str] = ()
     """The channels of which a settlement statement was given then; one without a name stands for
     all."""
+    payers: Collection[tuple[str, str]] = ()
+    """Channels and currencies that operators paid out themselves."""
     movements: pd.DataFrame | None = None
     """Lines of the operator's and the bank's statements that belong to open items."""
     payouts: pd.DataFrame | None = None

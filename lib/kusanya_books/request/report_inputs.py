@@ -111,16 +111,15 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     def paid_by_operators(self) -> pd.DataFrame:
         """Return the channels and currencies, as `PAYERS`, that operators pay out themselves.
 
-        The settlement statement names none of them, and their own statements have payouts.
+        The settlement statement names none of them, and their own statements have payouts, or had
+        them in the period before.
         """
-        none = columns.empty(PAYERS)
-        if self.movements is None or self.statement is None:
-            return none
-        if self.statement["channel"].isna().any():
-            return none
-        moved = self.movements
+        if self.statement is None or self.statement["channel"].isna().any():
+            return columns.empty(PAYERS)
+        moved = columns.empty(MOVEMENTS) if self.movements is None else self.movements
         paid = moved[(moved["leg"] == "operator") & (moved["kind"] == "payout")]
         mine = set(zip(paid["channel"], paid["currency"], strict=True))
+        mine |= set() if self.carried is None else set(self.carried.payers)
         said = zip(self.statement["channel"], self.statement["currency"], strict=True)
         left = sorted(key for key in mine - set(said) if not pd.isna(key[0]))
         return columns.frame(
