@@ -158,6 +158,23 @@ def test_an_operator_that_pays_out_once_a_week_is_known_on_the_nights_between(
         ] == []
 
 
+def test_a_provider_that_stops_paying_a_channel_owes_it_though_its_operator_pays_out_too(
+    tmp_path: Path, empty_store: Path
+) -> None:
+    rng = Random(3)  # noqa: S311 - a repeatable choice
+    made = world.chain(rng, months=2, size=10)
+    april = made.months[1]
+    lost = [row for row in april.settlement if row["channel"] == world.DIRECT]
+    april.settlement[:] = [row for row in april.settlement if row["channel"] != world.DIRECT]
+    line = april.operator[world.DIRECT][-1]
+    april.operator[world.DIRECT].append({**line, "kind": "payout", "amount": -5, "receipt": "OUT"})
+    shutil.copy(empty_store, tmp_path / "store.db")
+    _, closed = close_chain(made, tmp_path, tmp_path / "store.db")
+    missing = [item for item in closed.items if item["break_code"] == "settlement_missing"]
+    assert len(lost) == len(missing) > 0
+    assert sum(int(item["balance"]) for item in missing) == sum(row["net"] for row in lost)
+
+
 ACCOUNTS = """
 currency = "TZS"
 [accounts]

@@ -111,15 +111,17 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     def paid_by_operators(self) -> pd.DataFrame:
         """Return the channels and currencies, as `PAYERS`, that operators pay out themselves.
 
-        The settlement statement names none of them, and their own statements have payouts, or had
-        them in the period before.
+        The settlement statement names none of them, nor did that of the period before, and their
+        own statements have payouts, or had them then.
         """
         if self.statement is None or self.statement["channel"].isna().any():
             return columns.empty(PAYERS)
         moved = columns.empty(MOVEMENTS) if self.movements is None else self.movements
         paid = moved[(moved["leg"] == "operator") & (moved["kind"] == "payout")]
         mine = set(zip(paid["channel"], paid["currency"], strict=True))
-        mine |= set() if self.carried is None else set(self.carried.payers)
+        if self.carried is not None:
+            settled = set(self.carried.settled)
+            mine = {key for key in mine if key[0] not in settled} | set(self.carried.payers)
         said = zip(self.statement["channel"], self.statement["currency"], strict=True)
         left = sorted(key for key in mine - set(said) if not pd.isna(key[0]))
         return columns.frame(
