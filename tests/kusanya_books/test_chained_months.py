@@ -14,6 +14,7 @@ from unittest.mock import ANY
 import msgspec
 import pandas as pd
 import pytest
+from tests.kit.accounts import PLAIN_ACCOUNTS
 from tests.kit.chain import world
 from tests.kit.chain.checker import is_named, names, unfounded
 from tests.kit.chain.closing import Closed, close_chain
@@ -175,18 +176,6 @@ def test_a_provider_that_stops_paying_a_channel_owes_it_though_its_operator_pays
     assert sum(int(item["balance"]) for item in missing) == sum(row["net"] for row in lost)
 
 
-ACCOUNTS = """
-currency = "TZS"
-[accounts]
-clearing = "Clearing"
-receivable = "Receivable"
-fee = "Charges"
-refund = "Refunds"
-bank = "Bank"
-suspense = "Suspense"
-"""
-
-
 @pytest.mark.parametrize("nights", [True, False])
 def test_the_clearing_account_holds_after_each_close_what_is_owed(
     tmp_path: Path, empty_store: Path, *, nights: bool
@@ -200,7 +189,7 @@ def test_the_clearing_account_holds_after_each_close_what_is_owed(
         world.pay_last_days_with_the_next(made)
     shutil.copy(empty_store, tmp_path / "store.db")
     accounts = tmp_path / "accounts.toml"
-    accounts.write_text(ACCOUNTS)
+    accounts.write_text(PLAIN_ACCOUNTS)
     balance = 0
     owed = []
     for close in close_chain(
@@ -377,7 +366,7 @@ def drawn(seed: int) -> list[Draw]:
     return [(rng.choice(list(FAULTS)), rng.randrange(3), rng.random() < 0.7) for _ in range(count)]
 
 
-def heard(seed: int) -> News:
+def late_news(seed: int) -> News:
     """Return what of a seed's chain becomes known late, and whether it has books."""
     rng = Random(seed * 17)  # noqa: S311 - a repeatable choice
     silent = seed % 3 if seed % 4 == 1 else None
@@ -417,7 +406,7 @@ def test_no_close_of_a_chain_says_more_or_less_than_is_true(
 ) -> None:
     for seed in range(rounds):
         faults = drawn(seed)
-        news = heard(seed)
+        news = late_news(seed)
         wrong = wrong_in(seed, faults, tmp_path / f"{seed}", empty_store, news)
         if wrong:
             where = f"seed {seed}, faults {faults}, {news}"

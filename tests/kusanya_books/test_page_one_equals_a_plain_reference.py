@@ -1,13 +1,16 @@
 """Shares, bridges in one row and providers of page one, counted again in plain Python."""
 
 from collections import defaultdict
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kit.frames import frame_of
 
 from kusanya_books import columns
 from kusanya_books.columns import (
@@ -23,6 +26,9 @@ from kusanya_books.columns import (
 )
 from kusanya_books.judge import coverage, reconciliation
 from kusanya_books.judge.coverage import Key, Taken
+from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
+from kusanya_books.request.report_inputs import Inputs
 
 Row = dict[str, Any]
 DAY = pd.Timestamp(2026, 3, 5)
@@ -34,8 +40,10 @@ MONEY = st.integers(0, 9_000)
 STATUS = st.sampled_from(["succeeded", "failed", None])
 
 
-def frame_of(schema: Schema, rows: list[Row]) -> pd.DataFrame:
-    return columns.frame(schema, {name: [row.get(name) for row in rows] for name in schema.columns})
+@cache
+def sample() -> Inputs:
+    """Return a month that is made once: what the others are made from."""
+    return load.inputs(CloseRequest(period="2026-03"))
 
 
 def drawn(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Row]]:
@@ -62,10 +70,28 @@ BANK = drawn(
 )  # fmt: skip
 
 
-def shares(found: dict[Key, Taken], **legs: Any) -> dict[tuple[str, Key], tuple[int | None, int]]:
+def keyed(schema: Schema, rows: list[Row], *, currency: str = "currency") -> pd.DataFrame:
+    """Return the frame of drawn rows, each with the channel and the currency of its key."""
+    named = [
+        {"channel": row["key"][0] if row.get("is_named", True) else None, currency: row["key"][1]}
+        for row in rows
+    ]
+    return frame_of(schema, *({**row, **name} for row, name in zip(rows, named, strict=True)))
+
+
+def taken_of(drawn_sums: dict[Key, tuple[int, int, int]]) -> dict[Key, Taken]:
+    return {
+        key: Taken(rows=rows, amount=amount, net=net, open_rows=0, open_amount=0)
+        for key, (rows, amount, net) in drawn_sums.items()
+    }
+
+
+def shares(
+    found: dict[Key, Taken], movements: pd.DataFrame | None = None, **legs: Any
+) -> dict[tuple[str, Key], tuple[int | None, int]]:
     """Return what the table says of each leg and key: the rows and the money that it met."""
     given_legs = dict.fromkeys(("matched", "settled", "operator", "bank"))
-    inputs = legs.pop("inputs", SimpleNamespace(movements=None))
+    inputs = msgspec.structs.replace(sample(), movements=movements)
     said = coverage.coverage(inputs, found, **{**given_legs, **legs})
     for row in columns.dicts(said):
         one = found[row["channel"], row["currency"]]
@@ -86,12 +112,9 @@ def within(value: int, most: int) -> int:
 
 @given(TAKEN, BOOKS, OPERATOR, st.sets(st.sampled_from(CHANNELS)))
 def test_books_and_operators_met_all_but_what_stands_alone(
-    taken: dict[Key, tuple[int, int, int]], books: list[Row], lines: list[Row], told: set[str]
+    taken: dict[Key, tuple[int, int, int]], books: list[Row], lines: list[Row], compared: set[str]
 ) -> None:
-    found = {
-        key: Taken(rows=rows, amount=amount, net=net, open_rows=0, open_amount=0)
-        for key, (rows, amount, net) in taken.items()
-    }
+    found = taken_of(taken)
     places = {"books": ("row_no", "match_rule"), "operator": ("line_no", "group_key")}
     alone: defaultdict[tuple[str, Key], list[int]] = defaultdict(list)
     for leg, rows in (("books", books), ("operator", lines)):
@@ -99,23 +122,16 @@ def test_books_and_operators_met_all_but_what_stands_alone(
             is_paid = row["status_service"] == "succeeded"
             if is_paid and all(row[name] is None for name in places[leg]):
                 alone[leg, row["key"]].append(row["amount_service"])
-    matched = frame_of(
-        BREAKS, [{**row, "channel": row["key"][0], "currency_service": row["key"][1]}
-                 for row in books],
-    )  # fmt: skip
-    operator = frame_of(
-        OPERATOR_MATCHES, [{**row, "channel": row["key"][0], "currency": row["key"][1]}
-                           for row in lines],
-    )  # fmt: skip
     moved = frame_of(
-        MOVEMENTS, [{"leg": "operator", "channel": name} for name in told]
-        + [{"leg": "bank", "channel": name} for name in CHANNELS],
-    )  # fmt: skip
+        MOVEMENTS,
+        *({"leg": "operator", "channel": name} for name in compared),
+        *({"leg": "bank", "channel": name} for name in CHANNELS),
+    )
     said = shares(
         found,
-        matched=SimpleNamespace(rows=matched),
-        operator=SimpleNamespace(rows=operator, is_unread=False),
-        inputs=SimpleNamespace(movements=moved),
+        moved,
+        matched=SimpleNamespace(rows=keyed(BREAKS, books, currency="currency_service")),
+        operator=SimpleNamespace(rows=keyed(OPERATOR_MATCHES, lines), is_unread=False),
     )
     for key, one in found.items():
         if not one.rows:
@@ -123,7 +139,7 @@ def test_books_and_operators_met_all_but_what_stands_alone(
         for leg in ("books", "operator"):
             left = alone[leg, key]
             met = (one.rows - len(left), one.amount - sum(left))
-            if leg == "operator" and key[0] not in told:
+            if leg == "operator" and key[0] not in compared:
                 met = (0, 0)
             assert said[leg, key] == (within(met[0], one.rows), within(met[1], one.amount))
         assert said["settlement", key] == (0, 0)
@@ -134,22 +150,11 @@ def test_books_and_operators_met_all_but_what_stands_alone(
 def test_settlement_and_bank_met_what_they_name_and_share_what_names_no_channel(
     taken: dict[Key, tuple[int, int, int]], days: list[Row], payouts: list[Row]
 ) -> None:
-    found = {
-        key: Taken(rows=rows, amount=amount, net=net, open_rows=0, open_amount=0)
-        for key, (rows, amount, net) in taken.items()
-    }
-    settled = frame_of(
-        SETTLED, [{**row, "channel": row["key"][0] if row["is_named"] else None,
-                   "currency": row["key"][1]} for row in days],
-    )  # fmt: skip
-    credited_rows = frame_of(
-        BANK_MATCHES, [{**row, "channel": row["key"][0], "currency": row["key"][1]}
-                       for row in payouts],
-    )  # fmt: skip
+    found = taken_of(taken)
     said = shares(
         found,
-        settled=SimpleNamespace(rows=settled),
-        bank=SimpleNamespace(rows=credited_rows, is_unread=False),
+        settled=SimpleNamespace(rows=keyed(SETTLED, days)),
+        bank=SimpleNamespace(rows=keyed(BANK_MATCHES, payouts), is_unread=False),
     )
     met = [row for row in days if row["gross_settled"] and row["gross"] is not None]
     paid = {key: one for key, one in found.items() if one.rows}
@@ -179,7 +184,7 @@ def test_settlement_and_bank_met_what_they_name_and_share_what_names_no_channel(
 def test_what_was_not_given_or_could_not_be_read_met_nothing(movements: Any) -> None:
     found = {KEYS[0]: Taken(rows=2, amount=500, net=490, open_rows=0, open_amount=0)}
     unread = SimpleNamespace(rows=columns.empty(OPERATOR_MATCHES), is_unread=True)
-    said = shares(found, operator=unread, inputs=SimpleNamespace(movements=movements))
+    said = shares(found, movements, operator=unread)
     assert said == {
         ("books", KEYS[0]): (0, 0),
         ("operator", KEYS[0]): (0, 0),
@@ -223,9 +228,9 @@ def test_a_statement_has_the_balance_as_adjusted_before_the_other_side() -> None
         for number, ((line, _), amount) in enumerate(zip(BRIDGES["books"], amounts, strict=True))
     ]
     bridges = [
-        ("books", frame_of(BRIDGE, rows)),
+        ("books", frame_of(BRIDGE, *rows)),
         ("bank", columns.empty(BRIDGE)),
-        ("payouts: no statement was given", frame_of(BRIDGE, rows)),
+        ("payouts: no statement was given", frame_of(BRIDGE, *rows)),
     ]
     found = reconciliation.statement(bridges[:2])
     assert [
@@ -271,7 +276,7 @@ def test_each_bridge_stands_in_one_row_with_what_breaks_and_what_is_carried() ->
          "amount": amount, "line": role}
         for part, channel, role, standing, amount in LINES
     ]  # fmt: skip
-    found = reconciliation.balances(frame_of(RECONCILIATION, rows))
+    found = reconciliation.balances(frame_of(RECONCILIATION, *rows))
     assert [tuple(row.values()) for row in columns.dicts(found)] == [
         ("books", None, "TZS", 1_000, -34, 107, 1_073, 1_070, 3),
         ("statement", "MPESA_TZ", "TZS", 20, 2, 0, 22, 22, 0),
@@ -289,19 +294,17 @@ def of_day(channel: str, day: Any, succeeded: int, gross: int, fee: int | None) 
 def test_each_provider_has_what_it_took_and_what_it_paid_out() -> None:
     daily = frame_of(
         DAILY,
-        [
-            of_day("MPESA_TZ", DAY, 2, 5_000, 90),
-            of_day("MPESA_TZ", DAY + pd.Timedelta(days=1), 1, 700, None),
-            of_day("TIGO_TZ", DAY, 3, 9_000, 135),
-            of_day("TOTAL", None, 6, 14_700, 225),
-        ],
+        of_day("MPESA_TZ", DAY, 2, 5_000, 90),
+        of_day("MPESA_TZ", DAY + pd.Timedelta(days=1), 1, 700, None),
+        of_day("TIGO_TZ", DAY, 3, 9_000, 135),
+        of_day("TOTAL", None, 6, 14_700, 225),
     )
     rows = [
         {"channel": "MPESA_TZ", "currency": "TZS", "net_settled": 4_910, "open_balance": 0},
         {"channel": "MPESA_TZ", "currency": "TZS", "net_settled": 600, "open_balance": 90},
         {"channel": "AIRTEL_TZ", "currency": "TZS", "net_settled": 40, "open_balance": None},
     ]
-    found = reconciliation.providers(daily, frame_of(SETTLED, rows))
+    found = reconciliation.providers(daily, frame_of(SETTLED, *rows))
     assert [tuple(row.values()) for row in columns.dicts(found)] == [
         ("AIRTEL_TZ", "TZS", 0, 0, 0, 0, 40, 0, -40),
         ("MPESA_TZ", "TZS", 3, 5_700, 90, 5_610, 5_510, 90, 10),

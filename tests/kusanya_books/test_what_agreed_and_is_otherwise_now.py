@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.kit.frames import frame_of
 
 from kusanya_books import columns
 from kusanya_books.columns import CLOSED, ITEMS, LEDGER, MOVEMENTS
@@ -63,10 +64,6 @@ def carried(
     sides = close._Sides(side(0), side(1), 9)
     late = close.compare(sides.before, sides.now, closed_run_id="run")
     return close._with_news(earlier, sides, late, basis=basis)
-
-
-def frame_of(schema: columns.Schema, *rows: dict[str, Any]) -> pd.DataFrame:
-    return columns.frame(schema, {name: [row.get(name) for row in rows] for name in schema.columns})
 
 
 def test_what_would_not_agree_now_is_carried_as_the_line_that_agreed() -> None:

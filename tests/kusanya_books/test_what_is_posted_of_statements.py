@@ -12,11 +12,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kit.accounts import PLAIN_ACCOUNTS
+from tests.kit.frames import frame_of
 from tests.kit.movements import movements_of
 from tests.kit.statements import statement_of
 
 from kusanya_books import columns
-from kusanya_books.columns import DUE, ITEMS, LEDGER, Schema
+from kusanya_books.columns import DUE, ITEMS, LEDGER
 from kusanya_books.judge import fees, postings
 from kusanya_books.match import operator, settlement
 from kusanya_books.pack import account_map, journal_entries
@@ -29,15 +31,7 @@ from kusanya_books.request.report_inputs import Inputs
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 Make = Callable[..., pd.DataFrame]
 SETTLED, WALLET = "MPESA_TZ", "TIGO_TZ"
-ACCOUNTS = f"""
-currency = "TZS"
-[accounts]
-clearing = "Clearing"
-receivable = "Receivable"
-fee = "Charges"
-refund = "Refunds"
-bank = "Bank"
-suspense = "Suspense"
+ACCOUNTS = f"""{PLAIN_ACCOUNTS}
 [channels.{SETTLED}]
 clearing = "Clearing settled"
 [channels.{WALLET}]
@@ -116,10 +110,6 @@ def month_of(make: Make, month: Any) -> Inputs:
         receipts=None,
         tariff=None,
     )
-
-
-def frame_of(schema: Schema, *rows: dict[str, Any]) -> pd.DataFrame:
-    return columns.frame(schema, {name: [row.get(name) for row in rows] for name in schema.columns})
 
 
 def posted(month: Inputs) -> pd.DataFrame:

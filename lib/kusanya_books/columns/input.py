@@ -38,8 +38,8 @@ open; `created_hour` and `created_weekday` (0 is Monday) are East Africa Time.""
 KEYS: Final = Schema("keys", {"id": T, "reference": T})
 """One row per collection of the other mode: enough to tell that a key belongs there."""
 
-TOLD: Final = Schema("told", {"channel": T, "has_fees": F})
-"""One row per channel of which an operator's statement told, and whether it named fees."""
+OPERATOR_CHANNELS: Final = Schema("operator channels", {"channel": T, "has_fees": F})
+"""One row per channel of an operator's statement, and whether that named fees."""
 
 PAYERS: Final = Schema("payers", {"channel": T, "currency": T})
 """One row per channel and currency that its operator pays out itself."""

@@ -81,8 +81,8 @@ def judge(
         rows = list(_operator(inputs, collections, moved, span))
         now |= _again(inputs, parts[OPERATOR], rows)
         # What no statement was given of agreed with none: nothing lacks there.
-        told = [row for row in rows if row["channel"] in carried.operators and _still(row)]
-        since = [row for row in told if row["collection_id"] in known]
+        compared = [row for row in rows if row["channel"] in carried.operators and _still(row)]
+        since = [row for row in compared if row["collection_id"] in known]
     if parts[BANK]:
         now |= _again(inputs, parts[BANK], list(_bank(inputs, carried, moved, span)))
     now |= _fees(inputs, collections, parts[FEES], span)

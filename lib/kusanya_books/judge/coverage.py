@@ -140,15 +140,13 @@ def _met_by_books(matched: LedgerMatch, paid: dict[Key, Taken]) -> Met:
 
 
 def _met_by_operator(inputs: Inputs, operator: OperatorMatch, paid: dict[Key, Taken]) -> Met:
-    movements = inputs.movements
-    if movements is None or operator.is_unread:
-        return {}
-    channels = set(movements.loc[movements["leg"] == "operator", "channel"].dropna())
     rows = operator.rows
     alone = rows[
         rows["line_no"].isna() & rows["group_key"].isna() & rows["status_service"].isin(PAID)
     ]
-    return _less(paid, _sums(alone, "currency", "amount_service"), channels.__contains__)
+    return _less(
+        paid, _sums(alone, "currency", "amount_service"), inputs.operator_channels.__contains__
+    )
 
 
 def _met_by_settlement(settled: SettlementMatch, paid: dict[Key, Taken]) -> Met:

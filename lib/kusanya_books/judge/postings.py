@@ -19,7 +19,7 @@ from kusanya_books.columns.dtypes import is_missing, text_of
 from kusanya_books.match.breaks.rule import BREAK
 from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
-from kusanya_books.request.earlier_period import STATEMENT
+from kusanya_books.request.earlier_period import STATEMENT, EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 
 COLLECTIONS: Final = "collections"
@@ -55,8 +55,8 @@ def postings(
     sums: dict[_Key, tuple[int, int]] = {}
     first, last = pd.Timestamp(inputs.period.first), pd.Timestamp(inputs.period.last)
     for key, money in (
-        *_settled(payouts, _Owed(inputs), first),
-        *_moved(operator, _settled_channels(inputs)),
+        *_settled(payouts, _Owed(inputs.carried), first),
+        *_moved(operator, inputs.settled_channels),
     ):
         # Lines of collections may say no day.
         day = last if is_missing(key[0]) else key[0]
@@ -120,10 +120,9 @@ def _rates(inputs: Inputs, row: Any) -> tuple[int, int]:
 class _Owed:
     """What an earlier period still waited for, and what became due for it since."""
 
-    def __init__(self, inputs: Inputs) -> None:
+    def __init__(self, carried: EarlierPeriod | None) -> None:
         self._left: Counter[_Key] = Counter()
         self._seen: set[str] = set()
-        carried = inputs.carried
         if carried is None:
             return
         for item in columns.dicts(carried.items[carried.items["leg"] == STATEMENT]):
@@ -157,16 +156,14 @@ def _settled(
     for row in columns.records(payouts.rows[payouts.rows["net_settled"] != 0]):
         where = (row.business_day, row.currency, row.channel)
         paid, earned = int(row.net_settled), int(row.net)
-        if row.standing != BREAK and not is_missing(row.business_day) and row.business_day < first:
-            clears = owed.take(row)
+        if row.standing != BREAK:
+            clears = owed.take(row) if row.business_day < first else 0
             if clears:
-                yield (first, *where[1:], PAYOUT, None), clears
+                where = (first, *where[1:])
+                yield (*where, PAYOUT, None), clears
             if paid != clears:
-                kind = PAYOUT_BREAK if clears else NOT_BOOKED
-                code = "settlement_over" if clears else None
-                yield (first if clears else where[0], *where[1:], kind, code), paid - clears
-        elif row.standing != BREAK:
-            yield (*where, PAYOUT, None), paid
+                rest = (PAYOUT_BREAK, "settlement_over") if clears else (PAYOUT, None)
+                yield (*where, *rest), paid - clears
         elif row.break_code in _REPEATED:
             yield (*where, NOT_BOOKED, row.break_code), paid
         else:
@@ -177,19 +174,8 @@ def _settled(
                 yield (*where, PAYOUT_BREAK, row.break_code), paid - clears
 
 
-def _settled_channels(inputs: Inputs) -> set[tuple[Any, str]]:
-    """Return the channels and currencies of which a settlement statement says what was paid out."""
-    said = inputs.statement
-    if said is None:
-        return set()
-    return {
-        (None if is_missing(channel) else channel, currency)
-        for channel, currency in zip(said["channel"], said["currency"], strict=True)
-    }
-
-
 def _moved(
-    operator: OperatorMatch | None, settled: set[tuple[Any, str]]
+    operator: OperatorMatch | None, settled: frozenset[tuple[str | None, str]]
 ) -> Iterator[tuple[_Key, int]]:
     """Yield what the operator's lines of the period moved beside payments that agree."""
     if operator is None:

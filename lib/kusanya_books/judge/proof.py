@@ -45,7 +45,7 @@ def unproven(
         if not is_given or (len(rows) and not rows["amount_met"].any()):
             yield _not_compared(each)
         elif each == Expected("operator"):
-            said = _channels_of_operators(inputs)
+            said = inputs.operator_channels
             lacking = [channel for channel in rows["channel"].unique() if channel not in said]
             yield from (_not_compared(Expected("operator", channel)) for channel in lacking)
     if inputs.feed is not None:
@@ -62,12 +62,6 @@ def unproven(
 
 def _not_compared(each: Expected) -> str:
     return f"{each}: expected, and nothing of it was compared; give the file"
-
-
-def _channels_of_operators(inputs: Inputs) -> set[str]:
-    """Return the channels of which an operator's statement was given."""
-    moved = inputs.movements
-    return set() if moved is None else set(moved.loc[moved["leg"] == "operator", "channel"])
 
 
 def _of_files(inputs: Inputs, bank: BankMatch | None) -> Iterator[str]:

@@ -114,14 +114,14 @@ def roll(
     What became known of the earlier period since is judged as its own close would have judged it.
     A payout of it is paid by what `payouts` found to be of its day.
     """
-    placed = inputs
-    if payouts is not None:
-        placed = msgspec.structs.replace(inputs, statement=payouts.placed)
     new = {item["break_id"]: item for item in columns.dicts(items)}
     own = None if matched is None else matched.rows
     carried = inputs.carried
     if carried is None:
         return _first_period(inputs, items, list(new.values()), own)
+    placed = inputs
+    if payouts is not None:
+        placed = msgspec.structs.replace(inputs, statement=payouts.placed)
     books = inputs.books
     rows = _judge_books(inputs, carried, books)
     judged = {} if rows is None else _open(rows)
@@ -131,10 +131,14 @@ def roll(
     since_due, not_paid_out = due_of(
         rolled, columns.empty(DUE) if carried.due_since is None else carried.due_since
     )
+    payers = inputs.paid_by_operators
     endings = [
         (
             was,
-            _now(
+            # Its operator pays out itself, as is known now.
+            None
+            if was["leg"] == STATEMENT and (was["channel"], was["currency"]) in payers
+            else _now(
                 was,
                 placed,
                 other.now,
@@ -349,14 +353,8 @@ def due_of(carried: list[Item], due: pd.DataFrame) -> tuple[dict[str, int], pd.D
 
 
 def _payout_now(was: Item, inputs: Inputs, due: int) -> Item | None:
-    """Return a carried payout with what was paid and became due since; None where it agrees.
-
-    Or where its operator pays out itself, as is known now.
-    """
+    """Return a carried payout with what was paid and became due since; None where it agrees."""
     owed = was["balance"] + due
-    payers = inputs.paid_by_operators
-    if (payers["channel"] + payers["currency"]).eq(f"{was['channel']}{was['currency']}").any():
-        return None
     age = pd.Timestamp(inputs.judged_on) - was["day"]
     code = was["break_code"]
     if inputs.statement is not None:

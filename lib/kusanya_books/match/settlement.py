@@ -45,6 +45,7 @@ OWED = Schema(
     },
 )
 """One row per payout that an earlier period left open: a line for it is of that period."""
+NONE_PLACED = frame(STATEMENT, {name: [] for name in STATEMENT.columns})
 _BEFORE = Schema("settled before", {"channel": DType.TEXT})
 _GRANULARITY = Schema("granularity", {"item": DType.FLAG, "by_channel": DType.FLAG})
 
@@ -56,8 +57,9 @@ class SettlementMatch(msgspec.Struct, frozen=True, kw_only=True):
     bridge: pd.DataFrame
     places: pd.DataFrame = frame(PLACES, {name: [] for name in PLACES.columns})
     """Where each line went, by `PLACES`."""
-    placed: pd.DataFrame = frame(STATEMENT, {name: [] for name in STATEMENT.columns})
-    """The lines on the days that they pay; one that pays several days is a line for each."""
+    placed: pd.DataFrame = NONE_PLACED
+    """The lines on the days that they pay, where an earlier period waits for any; one that pays
+    several days is a line for each."""
 
     @property
     def breaks(self) -> int:
@@ -78,8 +80,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Payouts that an earlier period left open, by `OWED`."""
     settled_before: Collection[str] = ()
     """Channels of which no other day before the period waits for a payout."""
-    paid_by_operators: pd.DataFrame | None = None
-    """What the statement is not of, by `PAYERS`."""
+    paid_by_operators: Collection[tuple[str, str]] = ()
+    """Channels and currencies that the statement is not of."""
 
 
 NOTHING = Known()
@@ -146,7 +148,7 @@ def match(
         engine.register("owed", known.owed, OWED)
         before = frame(_BEFORE, {"channel": list(known.settled_before)})
         engine.register("settled_before", before, _BEFORE)
-        engine.register("paid_by_operators", known.paid_by_operators, PAYERS)
+        engine.register("paid_by_operators", _payers(known.paid_by_operators), PAYERS)
         engine.define(terms(period, tolerance, as_of=as_of))
         unnamed = not statement.empty and statement["channel"].isna().all() and not named.any()
         item = frame(_GRANULARITY, {"item": [bool(named.any())], "by_channel": [not unnamed]})
@@ -159,5 +161,12 @@ def match(
             rows=engine.frame(query("settlement/answer"), SETTLED, {"everything": everything}),
             bridge=engine.frame(query("settlement/bridge"), BRIDGE),
             places=engine.frame(query("settlement/places"), PLACES),
-            placed=engine.frame(query("settlement/placed"), STATEMENT),
+            placed=NONE_PLACED
+            if known.owed is None
+            else engine.frame(query("settlement/placed"), STATEMENT),
         )
+
+
+def _payers(keys: Collection[tuple[str, str]]) -> pd.DataFrame:
+    channels, currencies = ([key[place] for key in keys] for place in (0, 1))
+    return frame(PAYERS, {"channel": channels, "currency": currencies})

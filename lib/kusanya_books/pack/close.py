@@ -27,7 +27,7 @@ from kusanya_books.columns import (
     KEYS,
     LEDGER,
     MOVEMENTS,
-    TOLD,
+    OPERATOR_CHANNELS,
     DType,
     Schema,
 )
@@ -254,9 +254,9 @@ def pack(
             "verdict": verdict.value,
             "made_from": identity,
             "books": made.matched is not None,
-            earlier_pack.OPERATORS: _operators(made.inputs),
-            earlier_pack.SETTLED: _settled(made.inputs),
-            earlier_pack.PAYERS: made.inputs.paid_by_operators.to_numpy().tolist(),
+            earlier_pack.OPERATORS: made.inputs.operator_channels,
+            earlier_pack.SETTLED: sorted({name or "" for name, _ in made.inputs.settled_channels}),
+            earlier_pack.PAYERS: sorted(made.inputs.paid_by_operators),
             earlier_pack.BEGINS: _chain_begins(made.inputs).isoformat(),
         },
         others={} if accounts is None or booked is None else _files_of(booked, accounts),
@@ -282,21 +282,6 @@ def _chain_begins(inputs: Inputs) -> date:
     first = inputs.period.first
     earlier = inputs.carried
     return first if earlier is None else min(first, earlier.begins or earlier.period.first)
-
-
-def _operators(inputs: Inputs) -> dict[str, bool]:
-    """Return the channels that operators' statements told of, and whether they named fees."""
-    if inputs.movements is None:
-        return {}
-    lines = inputs.movements[inputs.movements["leg"] == "operator"]
-    names_fee = lines["fee"].notna() | (lines["kind"] == "fee")
-    return {str(name): bool(fees.any()) for name, fees in names_fee.groupby(lines["channel"])}
-
-
-def _settled(inputs: Inputs) -> list[str]:
-    """Return the channels that the settlement statement told of, an empty name for none."""
-    said = inputs.statement
-    return [] if said is None else sorted(said["channel"].fillna("").unique())
 
 
 def _journals(made: Report, accounts: AccountMap, booked: Booked | None) -> Journals:
@@ -401,13 +386,15 @@ def _with_news(
         engine.register("late", late, DELTA)
         engine.register("lines", carried.lines, LEDGER)
         engine.register("items", carried.items, ITEMS)
+        engine.run(query("close/changed"))
         turned = columns.empty(LEDGER)
         if carried.had_books:
             turned = engine.frame(query("close/otherwise_now"), LEDGER)
         movements = columns.empty(MOVEMENTS) if carried.movements is None else carried.movements
         engine.register("movements", movements, MOVEMENTS)
-        told = {"channel": list(carried.operators), "has_fees": list(carried.operators.values())}
-        engine.register("told", columns.frame(TOLD, told), TOLD)
+        given = {"channel": list(carried.operators), "has_fees": list(carried.operators.values())}
+        compared = columns.frame(OPERATOR_CHANNELS, given)
+        engine.register("operator_channels", compared, OPERATOR_CHANNELS)
         last = {"last": carried.period.last.isoformat()}
         moved = engine.frame(query("close/otherwise_of_operator"), MOVEMENTS, last)
         return msgspec.structs.replace(

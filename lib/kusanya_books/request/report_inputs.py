@@ -11,7 +11,8 @@ from kusanya.errors import InputRefused
 from kusanya.store.records import BreakHistory
 from kusanya.wire import Mode
 from kusanya_books import columns
-from kusanya_books.columns import COLLECTIONS, LEDGER, MOVEMENTS, PAYERS
+from kusanya_books.columns import COLLECTIONS, LEDGER, MOVEMENTS
+from kusanya_books.columns.dtypes import text_of
 from kusanya_books.engine import on_disk
 from kusanya_books.engine.engine import Source
 from kusanya_books.request.days import Period
@@ -108,25 +109,40 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         return self.carried.with_movements(movements)
 
     @property
-    def paid_by_operators(self) -> pd.DataFrame:
-        """Return the channels and currencies, as `PAYERS`, that operators pay out themselves.
+    def operator_channels(self) -> dict[str, bool]:
+        """Return the channels of the operators' statements, and whether those name fees."""
+        if self.movements is None:
+            return {}
+        lines = self.movements[self.movements["leg"] == "operator"]
+        names_fee = lines["fee"].notna() | (lines["kind"] == "fee")
+        return {str(name): bool(fees.any()) for name, fees in names_fee.groupby(lines["channel"])}
+
+    @property
+    def settled_channels(self) -> frozenset[tuple[str | None, str]]:
+        """Return the channels and currencies that the settlement statement names."""
+        if self.statement is None:
+            return frozenset()
+        named = zip(self.statement["channel"], self.statement["currency"], strict=True)
+        return frozenset((text_of(channel), str(currency)) for channel, currency in named)
+
+    @property
+    def paid_by_operators(self) -> frozenset[tuple[str, str]]:
+        """Return the channels and currencies that operators pay out themselves.
 
         The settlement statement names none of them, nor did that of the period before, and their
         own statements have payouts, or had them then.
         """
-        if self.statement is None or self.statement["channel"].isna().any():
-            return columns.empty(PAYERS)
+        settled = self.settled_channels
+        if self.statement is None or any(channel is None for channel, _ in settled):
+            return frozenset()
         moved = columns.empty(MOVEMENTS) if self.movements is None else self.movements
         paid = moved[(moved["leg"] == "operator") & (moved["kind"] == "payout")]
-        mine = set(zip(paid["channel"], paid["currency"], strict=True))
+        paid = paid[paid["channel"].notna()]
+        mine = frozenset(zip(paid["channel"], paid["currency"], strict=True))
         if self.carried is not None:
-            settled = set(self.carried.settled)
-            mine = {key for key in mine if key[0] not in settled} | set(self.carried.payers)
-        said = zip(self.statement["channel"], self.statement["currency"], strict=True)
-        left = sorted(key for key in mine - set(said) if not pd.isna(key[0]))
-        return columns.frame(
-            PAYERS, {"channel": [key[0] for key in left], "currency": [key[1] for key in left]}
-        )
+            mine = frozenset(key for key in mine if key[0] not in self.carried.settled)
+            mine |= frozenset(self.carried.payers)
+        return mine - settled
 
     @property
     def payouts_with_carried(self) -> pd.DataFrame | None:

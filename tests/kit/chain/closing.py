@@ -47,8 +47,6 @@ def close_chain(
     for number, month in enumerate(made.months):
         folder = home / f"month{number}"
         world.write(made, number, folder, operators=operators)
-        if not has_books:
-            (folder / "books.csv").unlink()
         folders.append(folder)
         with Store.open(store) as opened:
             world.learn(opened, made, number)

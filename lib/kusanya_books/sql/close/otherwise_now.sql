@@ -10,21 +10,12 @@ SELECT
     b.currency,
     b.channel,
     'paid' AS status,
-    (b.business_day::TIMESTAMP - INTERVAL 3 HOUR) AT TIME ZONE 'UTC' AS booked_at,
+    b.at AS booked_at,
     b.business_day AS booked_day,
     'payment' AS kind
-FROM before AS b
-SEMI JOIN late AS l ON l.key = b.id
-INNER JOIN now AS n ON n.id = b.id
+FROM changed AS b
 WHERE
-    b.status IN {paid}
-    AND (
-        n.status NOT IN {paid}
-        OR n.contradictions > b.contradictions
-        OR n.amount <> b.amount
-        OR n.currency <> b.currency
-        OR ({net_basis} AND n.fee IS DISTINCT FROM b.fee)
-    )
+    (b.has_other_sum OR b.has_two_answers OR ({net_basis} AND b.has_other_fee))
     AND NOT EXISTS (
         SELECT 1
         FROM lines AS k

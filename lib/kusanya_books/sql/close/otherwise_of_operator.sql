@@ -7,7 +7,7 @@ SELECT
     'operator' AS leg,
     b.channel,
     b.currency,
-    (b.business_day::TIMESTAMP - INTERVAL 3 HOUR) AT TIME ZONE 'UTC' AS at,
+    b.at,
     b.business_day,
     NULL::VARCHAR AS receipt,
     b.reference,
@@ -15,22 +15,13 @@ SELECT
     'payment' AS kind,
     'completed' AS status,
     b.amount,
-    CASE WHEN t.has_fees THEN b.fee END AS fee,
+    CASE WHEN o.has_fees THEN b.fee END AS fee,
     NULL::BIGINT AS balance,
     NULL::VARCHAR AS details
-FROM before AS b
-SEMI JOIN late AS l ON l.key = b.id
-INNER JOIN told AS t ON t.channel = b.channel
-INNER JOIN now AS n ON n.id = b.id
+FROM changed AS b
+INNER JOIN operator_channels AS o ON o.channel = b.channel
 WHERE
-    b.status IN {paid}
-    AND (
-        n.status NOT IN {paid}
-        OR n.amount <> b.amount
-        OR n.currency <> b.currency
-        OR n.channel IS DISTINCT FROM b.channel
-        OR (t.has_fees AND n.fee IS DISTINCT FROM b.fee)
-    )
+    (b.has_other_sum OR b.has_other_channel OR (o.has_fees AND b.has_other_fee))
     AND NOT EXISTS (
         SELECT 1
         FROM movements AS m
