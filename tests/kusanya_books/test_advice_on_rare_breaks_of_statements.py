@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pandas as pd
 import pytest
+from tests.kit.earlier import compared
 from tests.kit.movements import movements_of
 
 from kusanya_books import columns
@@ -187,7 +188,7 @@ def carried_of(march: Report) -> EarlierPeriod:
         period=march.inputs.period,
         items=march.items,
         lines=march.lines,
-        had_books=False,
+        compared=compared(march.inputs.period, books=False),
         movements=march.movements,
         payouts=march.payouts,
     )
@@ -285,7 +286,7 @@ def test_a_line_of_nobody_is_not_taken_for_another_payment_of_its_day_and_amount
         later,
         [paid("D", 3, month=4)],
         booked=[sale("D", 3, month=4)],
-        carried=msgspec.structs.replace(carried_of(march), had_books=True),
+        carried=msgspec.structs.replace(carried_of(march), compared=compared(march.inputs.period)),
     )
     ended = april.page("carried").frame.set_index("break_code")["ending"].to_dict()
     assert ended["operator_unknown_here"] == "still open"
@@ -353,7 +354,11 @@ def test_what_became_due_since_is_owed_as_the_statement_names_payouts(
     )
     plain = load.inputs(CloseRequest(mode="live", period="2026-04"))
     given = columns.frame(STATEMENT, statement)
-    found = list(roll_forward._of_days(msgspec.structs.replace(plain, statement=given), due))
+    march = period("2026-03")
+    [then] = compared(march, settled=["" if by == "all" else "MPESA_TZ"], by_item=by == "item")
+    [other] = compared(march, settled=["MPESA_TZ"], by_item=by != "item")
+    now = msgspec.structs.replace(plain, statement=given)
+    found = list(roll_forward._of_days(now, due, other))
     shillings = [item for item in found if item["currency"] == "TZS"]
     assert {(one["channel"], one["collection_id"]): one["balance"] for one in shillings} == owed
     assert {one["break_code"] for one in shillings} == {"settlement_missing"}
@@ -361,7 +366,7 @@ def test_what_became_due_since_is_owed_as_the_statement_names_payouts(
     assert (kenya["break_code"], kenya["amount"]) == ("settlement_over", 300)
     assert len({one["break_id"] for one in found}) == len(found)
     none = msgspec.structs.replace(plain, statement=None)
-    assert list(roll_forward._of_days(none, due)) == []
+    assert list(roll_forward._of_days(none, due, then)) == found, "as it was named then"
 
 
 def test_what_became_due_since_waits_as_long_as_its_channel_pays_out_late() -> None:
@@ -385,7 +390,7 @@ def test_what_became_due_since_waits_as_long_as_its_channel_pays_out_late() -> N
             judged_on=date(2026, 3, judged_on),
             tolerance=Tolerance(settle_days_of={"TIGO_TZ": 2}),
         )
-        rows = roll_forward._of_days(given, due)
+        rows = roll_forward._of_days(given, due, compared(period("2026-03"))[0])
         found[judged_on] = {row["channel"]: (row["break_code"], row["standing"]) for row in rows}
     waits, lacks = ("settlement_pending", "expected"), ("settlement_missing", "break")
     assert found == {

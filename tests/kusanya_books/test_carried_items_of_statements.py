@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pandas as pd
 import pytest
+from tests.kit.earlier import compared
 from tests.kit.movements import movements_of
 from tests.kit.statements import statement_of
 
@@ -79,7 +80,11 @@ def cleared(plain: Inputs, items: list[Row], lines: list[Row], **given: Any) -> 
     """Return the numbers of the items that these lines of April clear."""
     frame = columns.frame(ITEMS, {name: [one[name] for one in items] for name in ITEMS.columns})
     carried = EarlierPeriod(
-        run_id="march", period=MARCH, items=frame, lines=columns.empty(LEDGER), had_books=True
+        run_id="march",
+        period=MARCH,
+        items=frame,
+        lines=columns.empty(LEDGER),
+        compared=compared(MARCH),
     )
     moved = movements_of(*lines)
     inputs = msgspec.structs.replace(plain, carried=carried, movements=moved, **given)
@@ -201,7 +206,9 @@ def test_only_a_refund_of_this_order_and_sum_books_what_was_charged_back(
 def left_of(plain: Inputs, items: list[Row], lines: pd.DataFrame, **given: Any) -> dict[int, Row]:
     """Return what is still open of these items, by their numbers; `lines` are those of March."""
     frame = columns.frame(ITEMS, {name: [one[name] for one in items] for name in ITEMS.columns})
-    carried = EarlierPeriod(run_id="march", period=MARCH, items=frame, lines=lines, had_books=True)
+    carried = EarlierPeriod(
+        run_id="march", period=MARCH, items=frame, lines=lines, compared=compared(MARCH)
+    )
     inputs = msgspec.structs.replace(plain, carried=carried, **given)
     rolled = roll_forward.roll(inputs, columns.empty(ITEMS), matched=None)
     assert rolled.table["foots"].all()

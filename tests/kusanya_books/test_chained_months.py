@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final
 from unittest.mock import ANY
 
 import msgspec
@@ -303,6 +303,12 @@ class News(msgspec.Struct, frozen=True):
     """How many days each period has; None for months."""
     abroad: bool = False
     """Whether some payments are of another currency."""
+    direct: bool = False
+    """Whether an operator pays out itself."""
+    habit: str | None = None
+    """How the files say what they are of: see `HABITS`."""
+    left_out: Sequence[tuple[int, str]] = ()
+    """Months, and files that their closes are not given."""
 
     @property
     def late(self) -> set[int]:
@@ -312,6 +318,15 @@ class News(msgspec.Struct, frozen=True):
 
 
 SOON: Final = News()
+HABITS: Final[dict[str, Callable[[world.Chain], None]]] = {
+    "the last days with the next": world.pay_last_days_with_the_next,
+    "by the day of the payout": world.date_by_the_payout,
+    "a day later": lambda made: world.delay(made, "settlement", "business_day"),
+    "booked a day later": lambda made: world.delay(made, "books", "booked_at"),
+}
+"""How a provider or a shop may write its files, but plainly."""
+BY_DAY: Final = ("the last days with the next", "by the day of the payout")
+"""What a statement that names each payment does not do."""
 
 
 def wrong_in(
@@ -319,9 +334,16 @@ def wrong_in(
 ) -> list[str]:
     """Return what is wrong with the closes of a seed's chain with these faults in it."""
     rng = Random(seed)  # noqa: S311 - a repeatable choice
-    way = rng.choice(list(WAYS.values()))
-    size = rng.randint(10, 24)
-    made = world.chain(rng, months=3, size=size, days=news.days, abroad=news.abroad, **way)
+    way = rng.choice(list(WAYS.values())) if news.habit not in BY_DAY else WAYS["by day"]
+    made = world.chain(
+        rng,
+        months=3,
+        size=rng.randint(10, 24),
+        days=news.days,
+        abroad=news.abroad,
+        direct=news.direct,
+        **way,
+    )
     planter = Planter(made, rng)
     for fault, number, is_put_right in faults:
         planter.plant(fault, number, is_put_right=is_put_right)
@@ -332,16 +354,23 @@ def wrong_in(
         made.heard_by[silent] = news.heard_by
     for number, by in news.contradicted:
         planter.contradict(number, by=by)
+    if news.habit is not None:
+        HABITS[news.habit](made)
     home.mkdir()
     shutil.copy(store, home / "store.db")
     found: list[str] = []
-    for close in close_chain(made, home, home / "store.db", has_books=news.has_books):
+    closes = close_chain(
+        made, home, home / "store.db", has_books=news.has_books, left_out=news.left_out
+    )
+    for close in closes:
         right = ReportVerdict.RECONCILED if news.has_books else ReportVerdict.NOT_PROVEN
         where, stands = f"month {close.number}", close.result.verdict is right
         is_deaf = close.number == silent and news.has_books
         if stands and (close.known.certain or is_deaf):
             found.append(f"{where}: {right.value}, with {close.known.certain} open")
-        if not close.known.certain and not stands and close.number != silent:
+        # What comes a day later may lack of the last day: what is said of it must be borne out.
+        may_lack = news.habit is not None and close.known.waiting
+        if not close.known.certain and not stands and close.number != silent and not may_lack:
             only = {row["finding"] for row in close.result.findings if row["rows"]}
             if close.number in news.late and findings.LATE in only:
                 continue
@@ -379,7 +408,32 @@ def late_news(seed: int) -> News:
         contradicted.append((number, heard_by if by == silent else by))
     has_books = rng.random() < 0.8
     days, abroad = rng.choice([None, None, 7]), rng.random() < 0.4
-    return News(silent, heard_by, contradicted, has_books, days, abroad)
+    files = drawn_files(seed)
+    if silent is not None and files["habit"] == "by the day of the payout":
+        # Of a month of which little was heard nobody can tell what day its lines are of.
+        files["habit"] = None
+    return News(silent, heard_by, contradicted, has_books, days, abroad, **files)
+
+
+def drawn_files(seed: int) -> dict[str, Any]:
+    """Return how a seed's files are written and which closes lack some of them.
+
+    A file is left out where no fault can be in it: of a month without one, after one without.
+    """
+    rng = Random(seed * 13)  # noqa: S311 - a repeatable choice
+    direct = rng.random() < 0.3
+    habit = rng.choice([None, None, *HABITS])
+    busy = {number for _, number, _ in drawn(seed)}
+    left_out = set()
+    if rng.random() < 0.5:
+        for number in {0, 1, 2} - busy - {number + 1 for number in busy}:
+            file = rng.choice([*world.OPERATORS, "settlement"])
+            if direct and number == 0 and file == world.DIRECT:
+                continue  # nothing tells that it pays out itself
+            left_out.add((number, file))
+            if file == "settlement" or (direct and file == world.DIRECT):
+                left_out.add((number, "bank"))  # of whose lines nothing would tell
+    return {"direct": direct, "habit": habit, "left_out": sorted(left_out)}
 
 
 ONCE_WRONG: dict[int, list[Draw]] = {

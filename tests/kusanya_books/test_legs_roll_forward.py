@@ -9,6 +9,7 @@ import msgspec
 import pandas as pd
 import pytest
 from tests.kit import three_legs
+from tests.kit.earlier import compared
 from tests.kit.movements import movements_of
 
 from kusanya.domain.business_day import EAT
@@ -240,7 +241,7 @@ def without_a_pack(march: Report) -> EarlierPeriod:
         period=march.inputs.period,
         items=march.items,
         lines=march.lines.assign(row_no=numbers),
-        had_books=True,
+        compared=compared(march.inputs.period),
         movements=march.movements,
         payouts=march.payouts,
     )

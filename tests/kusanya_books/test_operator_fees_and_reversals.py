@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from tests.kit.earlier import compared
 from tests.kit.movements import movements_of
 
 from kusanya_books import columns
@@ -190,7 +191,7 @@ def test_two_months_files_of_one_name_keep_the_order_of_their_balances(
             period=period("2026-02"),
             items=items,
             lines=columns.empty(columns.LEDGER),
-            had_books=True,
+            compared=compared(period("2026-02")),
             movements=carried,
         )
         moved = earlier.with_movements(movements_of(*march))

@@ -3,12 +3,14 @@
 from datetime import date
 from typing import Any
 
+import msgspec
 import pandas as pd
 import pytest
+from tests.kit.earlier import compared
 from tests.kit.frames import frame_of
 
 from kusanya_books import columns
-from kusanya_books.columns import CLOSED, ITEMS, LEDGER, MOVEMENTS
+from kusanya_books.columns import CLOSED, DUE, ITEMS, LEDGER, MOVEMENTS
 from kusanya_books.pack import close
 from kusanya_books.request.days import period
 from kusanya_books.request.earlier_period import EarlierPeriod
@@ -52,14 +54,17 @@ def carried(
     lines: pd.DataFrame | None = None,
     items: pd.DataFrame | None = None,
     basis: str = "gross",
-    **said: Any,
+    movements: pd.DataFrame | None = None,
+    span: str = "2026-03",
+    **given: Any,
 ) -> EarlierPeriod:
     earlier = EarlierPeriod(
         run_id="run",
         period=period("2026-03"),
         items=columns.empty(ITEMS) if items is None else items,
         lines=columns.empty(LEDGER) if lines is None else lines,
-        **{"had_books": True, **said},
+        compared=compared(period(span), **given),
+        movements=movements,
     )
     sides = close._Sides(side(0), side(1), 9)
     late = close.compare(sides.before, sides.now, closed_run_id="run")
@@ -100,9 +105,89 @@ def test_an_order_of_which_lines_or_items_are_carried_is_judged_by_those() -> No
 
 
 def test_without_books_then_nothing_of_them_is_carried() -> None:
-    found = carried(had_books=False)
+    found = carried(books=False)
     assert found.otherwise_now == frozenset()
     assert found.lines.empty
+
+
+LATE = {"a success that was none", "of this day now"}
+"""What became a success since the close."""
+
+
+@pytest.mark.parametrize(
+    ("given", "books", "operator"),
+    [
+        ({"operators": {"MPESA_TZ": False}}, True, True),
+        ({"books": False, "operators": {"AIRTEL_TZ": True}}, False, False),
+        ({"span": "2026-02", "operators": {"MPESA_TZ": False}}, False, False),
+        ({"span": "2026-03-05..2026-03-05", "operators": {"MPESA_TZ": True}}, True, True),
+        ({"span": "2026-03-06..2026-03-31", "operators": {"MPESA_TZ": True}}, False, False),
+        ({"span": "2026-03-01..2026-03-04", "operators": {"MPESA_TZ": True}}, False, False),
+    ],
+)
+def test_what_became_known_late_lacks_only_where_something_was_given_of_its_day(
+    given: dict[str, Any], *, books: bool, operator: bool
+) -> None:
+    found = carried(**given)
+    assert found.ids_since("books") == found.otherwise_now | (LATE if books else set())
+    of_operator = found.otherwise_at_operator | (LATE if operator else set())
+    assert found.ids_since("operator") == of_operator
+    assert bool(found.otherwise_now) is books
+    assert bool(found.otherwise_at_operator) is operator
+    assert set(found.keys()["id"]) == found.ids_since("books") | found.ids_since("operator")
+
+
+def test_what_two_closes_were_given_of_a_day_is_one_line() -> None:
+    found = carried(span="2026-03", operators={"MPESA_TZ": False})
+    twice = msgspec.structs.replace(
+        found,
+        compared=(
+            *compared(period("2026-02-20..2026-03-10"), operators={"MPESA_TZ": True}),
+            *found.compared,
+        ),
+        lines=columns.empty(LEDGER),
+        movements=None,
+    )
+    sides = close._Sides(side(0), side(1), 9)
+    late = close.compare(sides.before, sides.now, closed_run_id="run")
+    again = close._with_news(twice, sides, late, basis="gross")
+    assert len(again.lines) == len(found.lines)
+    assert again.movements is not None
+    assert again.movements["collection_id"].is_unique
+    assert again.movements["fee"].notna().all(), "one of the two named fees"
+    assert again.paid_since is not None
+    assert not again.paid_since.duplicated().any()
+
+
+@pytest.mark.parametrize(
+    ("channel", "settled", "is_owed"),
+    [
+        ("MPESA_TZ", ["MPESA_TZ"], True),
+        ("MPESA_TZ", ["AIRTEL_TZ"], False),
+        ("MPESA_TZ", [], False),
+        ("MPESA_TZ", [""], True),
+        (None, [""], True),
+        (None, ["MPESA_TZ"], False),
+    ],
+)
+@pytest.mark.parametrize(("day", "is_of_it"), [(1, True), (31, True), (32, False), (0, False)])
+def test_what_became_due_is_owed_where_payouts_of_its_day_and_channel_were_compared(
+    channel: str | None, settled: list[str], day: int, *, is_owed: bool, is_of_it: bool
+) -> None:
+    at = pd.Timestamp(date(2026, 2, 28)) + pd.Timedelta(days=day)
+    due = columns.frame(
+        DUE,
+        {
+            "collection_id": ["a"],
+            "business_day": [at],
+            "channel": [channel],
+            "currency": ["TZS"],
+            "net": [982],
+        },
+    )
+    found = carried(settled=settled)
+    assert len(found.settled_of(due)) == (is_owed and is_of_it)
+    assert list(found.settled_of(due.head(0)).columns) == list(DUE.columns)
 
 
 OF_OPERATOR = {"no success any more", "two finals", "another amount", "another currency"}
@@ -124,7 +209,7 @@ OF_OPERATOR = {"no success any more", "two finals", "another amount", "another c
 def test_what_an_operator_agreed_with_and_would_not_now_is_carried_as_his_line(
     operators: dict[str, bool], wanted: set[str]
 ) -> None:
-    found = carried(had_books=False, operators=operators)
+    found = carried(books=False, operators=operators)
     assert found.otherwise_at_operator == wanted
     assert found.movements is not None
     rows = found.movements.set_index("collection_id")
@@ -148,7 +233,7 @@ def test_what_is_carried_of_an_operator_already_is_judged_by_that() -> None:
     of_bank = {**line, "leg": "bank", "line_no": 2, "collection_id": "no success any more"}
     item = {"break_id": "b", "leg": "operator", "collection_id": "another currency", "amount": 1}
     found = carried(
-        had_books=False,
+        books=False,
         operators={"MPESA_TZ": False},
         movements=frame_of(MOVEMENTS, by_id, spelled, of_bank),
         items=frame_of(ITEMS, item, {**item, "leg": "books", "collection_id": "another channel"}),
@@ -164,7 +249,7 @@ def test_what_is_carried_of_an_operator_already_is_judged_by_that() -> None:
 def test_what_changed_before_the_period_is_judged_from_its_day_on(day: Any, first: date) -> None:
     found = carried()
     changed = EarlierPeriod(
-        run_id="run", period=found.period, items=found.items, lines=found.lines, had_books=True,
-        changed_from=day,
+        run_id="run", period=found.period, items=found.items, lines=found.lines,
+        compared=found.compared, changed_from=day,
     )  # fmt: skip
     assert changed.judged_from == first

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kit.accounts import PLAIN_ACCOUNTS
+from tests.kit.earlier import compared
 from tests.kit.frames import frame_of
 from tests.kit.movements import movements_of
 from tests.kit.statements import statement_of
@@ -254,7 +255,7 @@ def test_what_an_earlier_month_waited_for_is_paid_on_the_first_day(
         period=period("2026-02"),
         items=frame_of(ITEMS, item),
         lines=columns.empty(LEDGER),
-        had_books=False,
+        compared=compared(period("2026-02"), books=False),
         due_since=frame_of(DUE, *([{**due, "net": owed}] if is_since else [])),
     )
     month = msgspec.structs.replace(

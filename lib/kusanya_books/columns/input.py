@@ -38,8 +38,14 @@ open; `created_hour` and `created_weekday` (0 is Monday) are East Africa Time.""
 KEYS: Final = Schema("keys", {"id": T, "reference": T})
 """One row per collection of the other mode: enough to tell that a key belongs there."""
 
-OPERATOR_CHANNELS: Final = Schema("operator channels", {"channel": T, "has_fees": F})
-"""One row per channel of an operator's statement, and whether that named fees."""
+COMPARED: Final = Schema(
+    "compared", {"leg": T, "channel": T, "has_fees": F, "first_day": D, "last_day": D}
+)
+"""One row per leg, channel and span of days of which its statement was given; the books' channel is
+null."""
+
+SINCE: Final = Schema("since", {"leg": T, "id": T, "reference": T})
+"""One row per success that became known late, and leg that was compared of its day."""
 
 PAYERS: Final = Schema("payers", {"channel": T, "currency": T})
 """One row per channel and currency that its operator pays out itself."""

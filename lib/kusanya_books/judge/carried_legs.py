@@ -80,9 +80,7 @@ def judge(
     if parts[OPERATOR] or known:
         rows = list(_operator(inputs, collections, moved, span))
         now |= _again(inputs, parts[OPERATOR], rows)
-        # What no statement was given of agreed with none: nothing lacks there.
-        compared = [row for row in rows if row["channel"] in carried.operators and _still(row)]
-        since = [row for row in compared if row["collection_id"] in known]
+        since = [row for row in rows if row["collection_id"] in known and _still(row)]
     if parts[BANK]:
         now |= _again(inputs, parts[BANK], list(_bank(inputs, carried, moved, span)))
     now |= _fees(inputs, collections, parts[FEES], span)
@@ -106,7 +104,8 @@ def to_carry(inputs: Inputs, items: pd.DataFrame) -> tuple[pd.DataFrame, pd.Data
 
     Of an operator every line that names what is open, so that a second payment is not taken for the
     first; of a bank all lines and payouts since its first open item, so that a credit is not taken
-    for another payout's.
+    for another payout's. Without a bank's statement the payouts that may be credited after the
+    period: the next one may be given.
     """
     open_ = [item for item in columns.dicts(items) if is_carried(item)]
     movements = _movements(inputs)
@@ -117,6 +116,10 @@ def to_carry(inputs: Inputs, items: pd.DataFrame) -> tuple[pd.DataFrame, pd.Data
     if of_bank:
         widened = pd.Timedelta(days=inputs.tolerance.widen_days)
         first = min(item["day"] for item in of_bank) - widened
+    elif not any(load.leg == BANK for load in inputs.quality):
+        last = pd.Timestamp(inputs.period.last)
+        first = last - pd.Timedelta(days=inputs.tolerance.settle_days)
+    if first is not None:
         of_bank_lines = (every["leg"] == "bank") | (every["kind"] == "payout")
         keep |= of_bank_lines & (every["business_day"] >= first)
     same = ["leg", "channel", "currency", "receipt", "kind", "status", "amount", "at", "balance"]

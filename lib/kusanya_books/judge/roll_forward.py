@@ -31,7 +31,7 @@ from kusanya_books.match import break_life, breaks, ledger
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.ledger import LedgerMatch
 from kusanya_books.match.settlement import SettlementMatch
-from kusanya_books.request.earlier_period import BOOKS, STATEMENT, EarlierPeriod
+from kusanya_books.request.earlier_period import BOOKS, STATEMENT, Compared, EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 
 CLEARED: Final = "cleared"
@@ -157,7 +157,8 @@ def roll(
     expected = [item for item in new.values() if _is_expected(item, other.expected, cleared)]
     taken |= {item["break_id"] for item in expected}
     fresh = [item for id_, item in new.items() if id_ not in taken]
-    lacking = [*judged.values(), *other.since, *_of_days(placed, carried.settled_of(not_paid_out))]
+    of_days = _of_days(placed, carried.settled_of(not_paid_out), carried.settlement)
+    lacking = [*judged.values(), *other.since, *of_days]
     fresh += _known_since(inputs, carried, lacking, besides=taken | set(new))
     return RollForward(
         items=_frame(ITEMS, [*fresh, *left]),
@@ -198,7 +199,7 @@ def _judge_books(
     that are otherwise now.
     """
     items = carried.items[carried.items["leg"] == BOOKS]
-    since = carried.ids_since(BOOKS) if carried.had_books else ()
+    since = carried.ids_since(BOOKS)
     if books is None:
         # Whatever they say: what they had of such a payment is still in them.
         if not carried.otherwise_now:
@@ -294,19 +295,21 @@ def _known_since(
     """Yield what lacks of payments that became known since, but for what is listed already."""
     ids = carried.otherwise_now if inputs.books is None else carried.ids_since(BOOKS)
     for item in lacking:
-        was_compared = item["leg"] != BOOKS or carried.had_books
         known = ids if item["leg"] == BOOKS else carried.ids_since(item["leg"])
         is_of_them = item["leg"] == STATEMENT or item["collection_id"] in known
-        if was_compared and is_of_them and item["break_id"] not in besides:
+        if is_of_them and item["break_id"] not in besides:
             yield open_items.decided({**item, "carried_from": _span(inputs)}, inputs)
 
 
-def _of_days(inputs: Inputs, due: pd.DataFrame) -> Iterator[Item]:
-    """Yield what became due since and was not paid out; only where payouts are compared."""
-    if inputs.statement is None:
-        return
-    # A statement names collections or days; and of days all channels together, or each.
-    named = {name: inputs.statement[name].notna().any() for name in ("collection_id", "channel")}
+def _of_days(inputs: Inputs, due: pd.DataFrame, compared: Compared) -> Iterator[Item]:
+    """Yield what became due since and was not paid out.
+
+    By collections or by days, and of days for all channels or each, as the statement names them, or
+    did then.
+    """
+    named = {"collection_id": compared.by_item, "channel": "" not in compared.settled}
+    if inputs.statement is not None:
+        named = {name: bool(inputs.statement[name].notna().any()) for name in named}
     sums: defaultdict[tuple[Any, ...], int] = defaultdict(int)
     for row in columns.dicts(due):
         id_ = row["collection_id"] if named["collection_id"] else None

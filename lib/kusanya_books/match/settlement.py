@@ -99,7 +99,7 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
         as_of=inputs.judged_on,
         known=Known(
             owed=None if inputs.carried is None else _owed(inputs.carried),
-            settled_before=() if inputs.carried is None else inputs.carried.settled,
+            settled_before=() if inputs.carried is None else inputs.carried.own.settled,
             paid_by_operators=inputs.paid_by_operators,
         ),
         everything=everything,

@@ -20,14 +20,14 @@ from kusanya_books import columns
 from kusanya_books.columns import (
     CLOSED,
     COLLECTIONS,
+    COMPARED,
     DELTA,
     DUE,
     FILES,
     ITEMS,
-    KEYS,
     LEDGER,
     MOVEMENTS,
-    OPERATOR_CHANNELS,
+    SINCE,
     DType,
     Schema,
 )
@@ -35,6 +35,7 @@ from kusanya_books.engine import on_disk
 from kusanya_books.engine.engine import Dataset, Engine, Source, query
 from kusanya_books.engine.engines import open_engine, shared_databases
 from kusanya_books.judge import proof
+from kusanya_books.judge.open_items import OPERATOR
 from kusanya_books.judge.report import (
     CloseResult,
     Report,
@@ -58,7 +59,7 @@ from kusanya_books.read import earlier_pack, load
 from kusanya_books.read.earlier_pack import EarlierPack
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import DAY, Period
-from kusanya_books.request.earlier_period import EarlierPeriod
+from kusanya_books.request.earlier_period import BOOKS, Compared, EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import Tolerance
 
@@ -253,9 +254,7 @@ def pack(
             "run_id": run_id,
             "verdict": verdict.value,
             "made_from": identity,
-            "books": made.matched is not None,
-            earlier_pack.OPERATORS: made.inputs.operator_channels,
-            earlier_pack.SETTLED: sorted({name or "" for name, _ in made.inputs.settled_channels}),
+            earlier_pack.COMPARED: msgspec.to_builtins(_all_compared(made.inputs)),
             earlier_pack.PAYERS: sorted(made.inputs.paid_by_operators),
             earlier_pack.BEGINS: _chain_begins(made.inputs).isoformat(),
         },
@@ -282,6 +281,27 @@ def _chain_begins(inputs: Inputs) -> date:
     first = inputs.period.first
     earlier = inputs.carried
     return first if earlier is None else min(first, earlier.begins or earlier.period.first)
+
+
+def _all_compared(inputs: Inputs) -> tuple[Compared, ...]:
+    """Return what was given to this close, and to those before it; like follows like as one."""
+    statement = inputs.statement
+    own = Compared(
+        first=inputs.period.first,
+        last=inputs.period.last,
+        books=inputs.ledger is not None,
+        operators=inputs.operator_channels,
+        settled=sorted({name or "" for name, _ in inputs.settled_channels}),
+        by_item=statement is not None and bool(statement["collection_id"].notna().any()),
+    )
+    earlier = () if inputs.carried is None else inputs.carried.compared
+    if not earlier:
+        return (own,)
+    *others, newest = earlier
+    joined = msgspec.structs.replace(own, first=newest.first)
+    if newest.last + DAY == own.first and msgspec.structs.replace(newest, last=own.last) == joined:
+        return (*others, joined)
+    return (*earlier, own)
 
 
 def _journals(made: Report, accounts: AccountMap, booked: Booked | None) -> Journals:
@@ -387,14 +407,10 @@ def _with_news(
         engine.register("lines", carried.lines, LEDGER)
         engine.register("items", carried.items, ITEMS)
         engine.run(query("close/changed"))
-        turned = columns.empty(LEDGER)
-        if carried.had_books:
-            turned = engine.frame(query("close/otherwise_now"), LEDGER)
+        engine.register("compared", _compared(carried), COMPARED)
+        turned = engine.frame(query("close/otherwise_now"), LEDGER)
         movements = columns.empty(MOVEMENTS) if carried.movements is None else carried.movements
         engine.register("movements", movements, MOVEMENTS)
-        given = {"channel": list(carried.operators), "has_fees": list(carried.operators.values())}
-        compared = columns.frame(OPERATOR_CHANNELS, given)
-        engine.register("operator_channels", compared, OPERATOR_CHANNELS)
         last = {"last": carried.period.last.isoformat()}
         moved = engine.frame(query("close/otherwise_of_operator"), MOVEMENTS, last)
         return msgspec.structs.replace(
@@ -404,9 +420,21 @@ def _with_news(
             movements=pd.concat([movements, moved], ignore_index=True),
             otherwise_now=frozenset(turned["collection_id"]),
             otherwise_at_operator=frozenset(moved["collection_id"]),
-            paid_since=engine.frame(query("close/paid_since"), KEYS),
+            paid_since=engine.frame(query("close/paid_since"), SINCE),
             due_since=engine.frame(query("close/due"), DUE),
         )
+
+
+def _compared(carried: EarlierPeriod) -> pd.DataFrame:
+    """Return which legs were compared of which days, as `COMPARED`."""
+    rows: dict[str, list[Any]] = {name: [] for name in COMPARED.columns}
+    for one in carried.compared:
+        books = [(BOOKS, None, False)] if one.books else []
+        of_operators = [(OPERATOR, *given) for given in one.operators.items()]
+        for given in (*books, *of_operators):
+            for name, value in zip(rows, (*given, one.first, one.last), strict=True):
+                rows[name].append(value)
+    return columns.frame(COMPARED, rows)
 
 
 def _first_day(engine: Engine) -> date | None:

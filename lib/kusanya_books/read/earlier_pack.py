@@ -23,15 +23,13 @@ from kusanya_books.columns import (
 from kusanya_books.engine.engine import Dataset, exactly
 from kusanya_books.request.days import cutoff
 from kusanya_books.request.days import period as as_period
-from kusanya_books.request.earlier_period import EarlierPeriod
+from kusanya_books.request.earlier_period import Compared, EarlierPeriod
 
 MANIFEST: Final = "manifest.json"
 BEGINS: Final = "begins"
 """What the manifest calls the first day of the packs that follow each other."""
-OPERATORS: Final = "operators"
-"""What the manifest calls the channels of operators' statements, and whether they named fees."""
-SETTLED: Final = "settled"
-"""What the manifest calls the channels of a settlement statement."""
+COMPARED: Final = "compared"
+"""What the manifest calls that which was given to the packs that follow each other, by days."""
 PAYERS: Final = "paid_by_operators"
 """What the manifest calls the channels and currencies that operators pay out themselves."""
 CLOSED_FILE: Final = "closed.parquet"
@@ -77,9 +75,7 @@ def read(folder: Path) -> EarlierPack:
                 begins=begins,
                 items=items(folder),
                 lines=lines.assign(row_no=numbers),
-                had_books=bool(manifest.get("books")),
-                operators=manifest.get(OPERATORS, {}),
-                settled=manifest.get(SETTLED, ()),
+                compared=msgspec.convert(manifest[COMPARED], tuple[Compared, ...]),
                 payers=[(channel, currency) for channel, currency in manifest.get(PAYERS, ())],
                 movements=_maybe(folder / MOVEMENTS_FILE, MOVEMENTS),
                 payouts=_maybe(folder / PAYOUTS_FILE, STATEMENT),

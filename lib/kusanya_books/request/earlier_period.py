@@ -19,6 +19,24 @@ CARRIED: Final = r" \(until \d+-\d+-\d+\)$"
 """How the name of a file ends whose lines were carried from an earlier period, as a pattern."""
 
 
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """What the close of a period was given beside the service: what is of its days was compared."""
+
+    first: date
+    last: date
+    books: bool = False
+    operators: Mapping[str, bool] = {}
+    """The channels of operators' statements, and whether those named fees."""
+    settled: Collection[str] = ()
+    """The channels of a settlement statement; one without a name stands for all."""
+    by_item: bool = False
+    """Whether the settlement statement named each collection."""
+
+    def is_settled(self, channel: str | None, day: date) -> bool:
+        """Return whether payouts of a channel's day were compared."""
+        return self.first <= day <= self.last and bool({"", channel} & set(self.settled))
+
+
 class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """The open items of an earlier pack, and the lines of the books that belong to them."""
 
@@ -28,13 +46,9 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     lines: pd.DataFrame
     """Lines as `LEDGER` has them; their row numbers are below zero, because they are no rows of the
     books that are given now."""
-    had_books: bool
-    """Whether books were given then."""
-    operators: Mapping[str, bool] = {}
-    """The channels of which operators' statements were given then, and whether they named fees."""
-    settled: Collection[str] = ()
-    """The channels of which a settlement statement was given then; one without a name stands for
-    all."""
+    compared: tuple[Compared, ...]
+    """What was given then, and in the periods that were closed one after the other before; the
+    period's own last."""
     payers: Collection[tuple[str, str]] = ()
     """Channels and currencies that operators paid out themselves."""
     movements: pd.DataFrame | None = None
@@ -42,7 +56,8 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     payouts: pd.DataFrame | None = None
     """Lines of the settlement statement that a bank's open item is about."""
     paid_since: pd.DataFrame | None = None
-    """What succeeded in it, as is known since its close, as `KEYS`: no side has agreed to it."""
+    """What succeeded in it or before, as is known since its close, as `SINCE`: no side has agreed
+    to it."""
     otherwise_now: frozenset[str] = frozenset()
     """The ids of what succeeded when it was closed, agreed with the books, and is no success, or
     another sum, now: its lines are among `lines`."""
@@ -63,7 +78,8 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
             self.lines[["collection_id", "reference"]],
         ]
         if self.paid_since is not None:
-            parts.append(self.paid_since.rename(columns={"id": "collection_id"}))
+            paid = self.paid_since.rename(columns={"id": "collection_id"})
+            parts.append(paid[["collection_id", "reference"]])
         if self.movements is not None:
             mine = self.movements[self.movements["leg"] == "operator"]
             parts.append(mine[["collection_id", "reference"]])
@@ -71,13 +87,30 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         return columns.frame(KEYS, every.rename(columns={"collection_id": "id"}))
 
     def ids_since(self, leg: str) -> frozenset[str]:
-        """Return the ids of what became a success in it, or would not agree with `leg` now."""
-        paid = frozenset() if self.paid_since is None else frozenset(self.paid_since["id"])
-        return paid | (self.otherwise_now if leg == BOOKS else self.otherwise_at_operator)
+        """Return the ids of what became a success in it, or would not agree with `leg` now.
+
+        Where nothing of the leg was given of its day, nothing of it is missing there.
+        """
+        otherwise = self.otherwise_now if leg == BOOKS else self.otherwise_at_operator
+        if self.paid_since is None:
+            return otherwise
+        return otherwise | frozenset(self.paid_since.loc[self.paid_since["leg"] == leg, "id"])
 
     def settled_of(self, due: pd.DataFrame) -> pd.DataFrame:
-        """Return what is due for channels whose payouts were compared then."""
-        return due if "" in self.settled else due[due["channel"].isin(self.settled)]
+        """Return what is due for channels and days whose payouts were compared."""
+        keys = zip(_plain(due["channel"]), due["business_day"].dt.date, strict=True)
+        settled = [any(one.is_settled(*key) for one in self.compared) for key in keys]
+        return due[pd.Series(settled, due.index, dtype="bool")]
+
+    @property
+    def settlement(self) -> Compared:
+        """Return the newest period with a settlement statement, and its own where none had one."""
+        return next((one for one in reversed(self.compared) if one.settled), self.own)
+
+    @property
+    def own(self) -> Compared:
+        """Return what its own close was given."""
+        return self.compared[-1]
 
     @property
     def judged_from(self) -> date:
@@ -86,7 +119,7 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
 
     def adjoins(self, period: Period) -> bool:
         """Return whether no day lies between the earlier period and `period`."""
-        return self.had_books and self.follows(period)
+        return self.own.books and self.follows(period)
 
     def follows(self, period: Period) -> bool:
         """Return whether `period` is a later one, and begins at the latest on the day after."""

@@ -140,7 +140,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         paid = paid[paid["channel"].notna()]
         mine = frozenset(zip(paid["channel"], paid["currency"], strict=True))
         if self.carried is not None:
-            mine = frozenset(key for key in mine if key[0] not in self.carried.settled)
+            mine = frozenset(key for key in mine if key[0] not in self.carried.own.settled)
             mine |= frozenset(self.carried.payers)
         return mine - settled
 

@@ -8,7 +8,7 @@ still bring it. Nothing here comes from the product but the columns of its files
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +35,32 @@ class Paid(msgspec.Struct, frozen=True):
     day: date
 
 
+class Given(msgspec.Struct, frozen=True):
+    """The files that one close was given, and the days that they are of."""
+
+    folder: Path
+    first: date
+    last: date
+    left_out: frozenset[str] = frozenset()
+    """Names of files that lie in the folder and were not given."""
+
+    def has(self, name: str) -> bool:
+        """Return whether a file was given."""
+        return name not in self.left_out and (self.folder / name).exists()
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """How the lines of a settlement statement say what they pay."""
+
+    later: timedelta = timedelta()
+    """How much later than the payments' day the day of a line is."""
+    together: Mapping[str, str] = {}
+    """Days of a channel that the line of another day pays with its own."""
+
+
+PLAINLY: Final = Said()
+
+
 class Balance(msgspec.Struct):
     """What one side has more than the other, and the newest day on which either spoke."""
 
@@ -55,19 +81,16 @@ class Open(msgspec.Struct, frozen=True):
 
 
 def open_after(
-    folders: Iterable[Path], paid: Iterable[Paid], last: date, *, has_books: bool = True
+    closes: Sequence[Given], paid: Iterable[Paid], *, has_books: bool = True, said: Said = PLAINLY
 ) -> Open:
-    """Return what is open after the close of the month that ends on `last`.
-
-    `folders` are those of all months up to it, `paid` what the service said up to its close.
-    """
-    files = list(folders)
-    said = [one for one in paid if one.day <= last]
+    """Return what is open after the last of these closes; `paid` is what the service said by it."""
+    last = closes[-1].last
+    known = [one for one in paid if one.day <= last]
     every = {
-        **(_books(list(_lines(files, "books.csv")), said) if has_books else {}),
-        **_operators(files, said),
-        **_statement(list(_lines(files, "settlement.csv")), said),
-        **_bank(files),
+        **(_books(list(_lines(closes, "books.csv")), known) if has_books else {}),
+        **_operators(closes, known),
+        **_statement(closes, known, said),
+        **_bank(closes),
     }
     left = {key: balance for key, balance in every.items() if balance.amount}
     early = {key for key, balance in left.items() if balance.newest > last - GRACE}
@@ -77,11 +100,25 @@ def open_after(
     )
 
 
-def _lines(folders: list[Path], name: str) -> Iterator[Row]:
-    for folder in folders:
-        if (folder / name).exists():
-            with (folder / name).open(newline="") as file:
+def _lines(closes: Sequence[Given], name: str) -> Iterator[Row]:
+    for close in closes:
+        if close.has(name):
+            with (close.folder / name).open(newline="") as file:
                 yield from csv.DictReader(file)
+
+
+def _is_compared(closes: Sequence[Given], name: str, day: date) -> bool:
+    """Return whether a file of a day was given."""
+    return any(close.has(name) for close in closes if close.first <= day <= close.last)
+
+
+def _day_of(row: Row) -> date:
+    return datetime.fromisoformat(row["at"]).astimezone(_EAT).date()
+
+
+def _operator_files(closes: Sequence[Given]) -> list[str]:
+    paths = (path for close in closes for path in close.folder.glob("*_tz.csv"))
+    return sorted({path.name for path in paths})
 
 
 def _books(lines: list[Row], paid: list[Paid]) -> dict[Key, Balance]:
@@ -111,16 +148,14 @@ def _books(lines: list[Row], paid: list[Paid]) -> dict[Key, Balance]:
     return found
 
 
-def _operators(folders: list[Path], paid: list[Paid]) -> dict[Key, Balance]:
+def _operators(closes: Sequence[Given], paid: list[Paid]) -> dict[Key, Balance]:
     """Return operator less service by reference, and its fees less the service's."""
     found: defaultdict[Key, Balance] = defaultdict(Balance)
-    given: set[str] = set()
     charged: defaultdict[Key, Balance] = defaultdict(Balance)
-    for path in sorted({path.name for folder in folders for path in folder.glob("*_tz.csv")}):
-        given.add(path.removesuffix(".csv").upper())
-        for row in _lines(folders, path):
+    for path in _operator_files(closes):
+        for row in _lines(closes, path):
             amount = int(row["amount"])
-            day = datetime.fromisoformat(row["at"]).astimezone(_EAT).date()
+            day = _day_of(row)
             name = row["reference"] or row["receipt"]
             if row["kind"] == "fee":
                 charged[("operator fee", row["reference"])].add(-amount, day)
@@ -129,7 +164,7 @@ def _operators(folders: list[Path], paid: list[Paid]) -> dict[Key, Balance]:
             if row["fee"]:
                 charged[("operator fee", row["reference"])].add(int(row["fee"]), day)
     for one in paid:
-        if one.channel in given:
+        if _is_compared(closes, f"{one.channel.lower()}.csv", one.day):
             found[("operator", one.reference)].add(-one.amount, one.day)
             charged[("operator fee", one.reference)].add(-one.fee, one.day)
     # The fee of a payment that one side does not know is open with the payment.
@@ -138,43 +173,65 @@ def _operators(folders: list[Path], paid: list[Paid]) -> dict[Key, Balance]:
     return {**found, **fees}
 
 
-def _statement(lines: list[Row], paid: list[Paid]) -> dict[Key, Balance]:
+def _statement(closes: Sequence[Given], paid: list[Paid], said: Said) -> dict[Key, Balance]:
     """Return what the provider paid less what it owes, by collection or by channel and day."""
     found: defaultdict[Key, Balance] = defaultdict(Balance)
+    lines = list(_lines(closes, "settlement.csv"))
     by_item = any(row.get("collection_id") for row in lines)
     given = {row["channel"] for row in lines}
+
+    def key_of(channel: str, day: date) -> Key:
+        name = f"{channel} {day}"
+        other = said.together.get(name, name)
+        # The line that pays two days may lie in a month that is not closed yet.
+        return "statement", other if other[-10:] <= f"{closes[-1].last}" else name
+
     for row in lines:
         day = date.fromisoformat(row["business_day"])
-        name = row["collection_id"] if by_item else f"{row['channel']} {day}"
-        found[("statement", name)].add(int(row["net"]), day)
+        # What takes back says the day of what it takes.
+        day -= said.later if int(row["net"]) >= 0 else timedelta()
+        key = ("statement", row["collection_id"]) if by_item else key_of(row["channel"], day)
+        found[key].add(int(row["net"]), day)
     for one in paid:
-        if one.channel in given:
-            name = one.collection if by_item else f"{one.channel} {one.day}"
-            found[("statement", name)].add(one.fee - one.amount, one.day)
+        key = ("statement", one.collection) if by_item else key_of(one.channel, one.day)
+        is_compared = _is_compared(closes, "settlement.csv", one.day) or key in found
+        if one.channel in given and is_compared:
+            found[key].add(one.fee - one.amount, one.day)
     return found
 
 
-def _bank(folders: list[Path]) -> dict[Key, Balance]:
-    """Return what the bank credited less what was paid out, by payout."""
+def _bank(closes: Sequence[Given]) -> dict[Key, Balance]:
+    """Return what the bank credited less what was paid out, by payout.
+
+    A credit of a payout that no file tells of is known by its own line.
+    """
     found: defaultdict[Key, Balance] = defaultdict(Balance)
-    own: set[str] = set()
-    for path in sorted({path.name for folder in folders for path in folder.glob("*_tz.csv")}):
-        for row in _lines(folders, path):
-            if row["kind"] == "payout":
-                own.add(row["channel"])
-                day = datetime.fromisoformat(row["at"]).astimezone(_EAT).date()
-                found[("bank", row["receipt"])].add(int(row["amount"]), day)
-    for row in _lines(folders, "settlement.csv"):
-        if row["channel"] not in own:
-            day = date.fromisoformat(row["business_day"])
-            found[("bank", row["batch_id"])].add(-int(row["net"]), day)
-    for row in _lines(folders, "bank.csv"):
-        if row["kind"] == "charge":
-            continue
-        day = datetime.fromisoformat(row["at"]).astimezone(_EAT).date()
+    for place, close in enumerate(closes):
+        is_given = [each.has("bank.csv") for each in closes[place : place + 2]]
+        for name, amount, day in _paid_out(close):
+            # What the last day pays out comes on the day after.
+            if is_given[0] or (day == close.last and is_given[-1]):
+                found[("bank", name)].add(-amount, day)
+    banked = _lines(closes, "bank.csv")
+    for row in (row for row in banked if row["kind"] != "charge"):
+        day = _day_of(row)
         name = next((word for word in row["details"].split() if word.startswith("PO")), "?")
+        if ("bank", name) not in found:
+            name = f"line {day} {row['amount']}"
         found[("bank", name)].add(int(row["amount"]), day)
     return found
+
+
+def _paid_out(close: Given) -> Iterator[tuple[str, int, date]]:
+    """Yield the payouts that the files of a close tell of: the operators', else the provider's."""
+    moved = (row for path in _operator_files([close]) for row in _lines([close], path))
+    own: set[str] = set()
+    for row in (row for row in moved if row["kind"] == "payout"):
+        own.add(row["channel"])
+        yield row["receipt"], -int(row["amount"]), _day_of(row)
+    for row in _lines([close], "settlement.csv"):
+        if row["channel"] not in own:
+            yield row["batch_id"], int(row["net"]), date.fromisoformat(row["business_day"])
 
 
 def is_named(key: Key, amount: int, items: list[dict[str, Any]]) -> bool:

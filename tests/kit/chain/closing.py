@@ -1,13 +1,13 @@
 """Closing a chain of months, each with the pack of the one before, as a shop does."""
 
 import csv
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from tests.kit.chain import world
-from tests.kit.chain.checker import Open, Paid, open_after
+from tests.kit.chain.checker import Given, Open, Paid, Said, open_after
 
 from kusanya.domain.business_day import EAT
 from kusanya.store import Store
@@ -33,21 +33,22 @@ def close_chain(
     *,
     operators: Iterable[str] = world.OPERATORS,
     has_books: bool = True,
-    left_out: Container[tuple[int, str]] = (),
+    left_out: Collection[tuple[int, str]] = (),
     is_nightly: bool = False,
     accounts: Path | None = None,
 ) -> Iterator[Closed]:
     """Close each month with the pack of the one before; `store` is an empty store.
 
-    `left_out` are months with an operator of whom no statement is given, or with "settlement".
-    Nightly closes are judged on the next day, and wait for payouts until the one after.
+    `left_out` are months with the operator of whom no statement is given, or with "settlement" or
+    "bank". Nightly closes are judged on the next day, and wait for payouts until the one after.
     """
     previous: Path | None = None
-    folders: list[Path] = []
+    closes: list[Given] = []
     for number, month in enumerate(made.months):
         folder = home / f"month{number}"
         world.write(made, number, folder, operators=operators)
-        folders.append(folder)
+        out = frozenset(f"{name.lower()}.csv" for at, name in left_out if at == number)
+        closes.append(Given(folder, month.first, month.last, out))
         with Store.open(store) as opened:
             world.learn(opened, made, number)
         result = close.run(
@@ -64,7 +65,7 @@ def close_chain(
                     for name in operators
                     if (number, name) not in left_out
                 ],
-                bank=[str(folder / "bank.csv")],
+                bank=[] if (number, "bank") in left_out else [str(folder / "bank.csv")],
                 judged_on=month.last + world.DAY if is_nightly else None,
                 tolerance=Tolerance(settle_days=2) if is_nightly else PLAIN,
                 accounts="" if accounts is None else str(accounts),
@@ -74,7 +75,8 @@ def close_chain(
             out=home / "packs",
         )
         previous = result.folder
-        known = open_after(folders, _paid(made, number), month.last, has_books=has_books)
+        said = Said(later=made.dated_later, together=made.paid_together)
+        known = open_after(closes, _paid(made, number), has_books=has_books, said=said)
         yield Closed(number, result, _open_items(result), known)
 
 

@@ -104,6 +104,10 @@ class Chain(msgspec.Struct):
     """From which day of a month on nothing was heard of the service before its close."""
     heard_by: dict[int, int] = {}
     """By the close of which month the rest of a silent one was heard; else by the next."""
+    dated_later: timedelta = timedelta()
+    """How much later than the payments' day a line of the settlement statement says its day is."""
+    paid_together: dict[str, str] = {}
+    """Days of a channel that the line of another day pays with its own."""
     contradicted: dict[str, tuple[int, Row]] = {}
     """Payments of which the service said something else after all: by which close, and what."""
 
@@ -294,22 +298,37 @@ def delay(made: Chain, file: str, day: str) -> None:
 
     Books are booked then, a settlement statement says the day of the payments.
     """
-    rows = [row for month in made.months for row in getattr(month, file)]
+    for row, target in _put_off(made, file, day):
+        then = row[day] + DAY
+        getattr(target, file).append({**row, day: then} if file == "books" else row)
+
+
+def _put_off(made: Chain, file: str, day: str) -> list[tuple[Row, Month]]:
+    """Take each row out of a file; return with it the month that has it a day later.
+
+    A row of an earlier day than those of its month stays there; after the last month there is none.
+    """
+    found = []
+    for month in made.months:
+        rows: list[Row] = getattr(month, file)
+        for row in rows:
+            then = row[day] + DAY
+            target = month if then < month.first else made.month_of(then)
+            if target is not None:
+                found.append((row, target))
     for month in made.months:
         getattr(month, file).clear()
-    for row in rows:
-        then = row[day] + DAY
-        target = made.month_of(then)
-        if target is not None:
-            getattr(target, file).append({**row, day: then} if file == "books" else row)
+    return found
 
 
 def pay_last_days_with_the_next(made: Chain) -> None:
-    """Let one line pay the last day of each month and the next day of its channel, if one is."""
+    """Let one line pay the last day of each month and a day of its channel soon after, if any."""
     sums = ("gross", "fee", "net")
     for earlier, later in pairwise(made.months):
         for row in [one for one in earlier.settlement if one["business_day"] == earlier.last]:
+            soon = {earlier.last + DAY, earlier.last + 2 * DAY, earlier.last + 3 * DAY}
             mine = [one for one in later.settlement if one["channel"] == row["channel"]]
+            mine = [one for one in mine if one["business_day"] in soon]
             if not mine:
                 continue
             then = min(mine, key=lambda one: one["business_day"])
@@ -319,17 +338,19 @@ def pay_last_days_with_the_next(made: Chain) -> None:
                 if then["batch_id"] in line["details"]:
                     line["amount"] += row["net"]
             then |= {name: then[name] + row[name] for name in sums}
+            channel, day = row["channel"], then["business_day"]
+            made.paid_together[f"{channel} {row['business_day']}"] = f"{channel} {day}"
 
 
 def date_by_the_payout(made: Chain) -> None:
-    """Let each line of the settlement statement bear the day after the one that it pays."""
-    rows = [row for month in made.months for row in month.settlement]
-    for month in made.months:
-        month.settlement.clear()
-    for row in rows:
-        target = made.month_of(row["business_day"] + DAY)
-        if target is not None:
-            target.settlement.append({**row, "business_day": row["business_day"] + DAY})
+    """Let each line of the settlement statement bear the day after the one that it pays.
+
+    What takes back says the day of what it takes.
+    """
+    made.dated_later = DAY
+    for row, target in _put_off(made, "settlement", "business_day"):
+        later = DAY if row["net"] >= 0 else 0 * DAY
+        target.settlement.append({**row, "business_day": row["business_day"] + later})
 
 
 def write(made: Chain, number: int, folder: Path, *, operators: Iterable[str] = OPERATORS) -> None:

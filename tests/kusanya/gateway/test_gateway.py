@@ -1,6 +1,7 @@
 """A shop in any language asks for money and learns what came of it, over plain HTTP."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from kusanya.client.effects import Failure
 from kusanya.gateway import Gateway, openapi
 from kusanya.privacy.secret import Secret
 from kusanya.store import Store
+from kusanya.store.records import Note
 from kusanya.wire import Mode
 from kusanya_service.testing import PaymentService
 from kusanya_service.testing.forwarding import serve_app
@@ -143,6 +145,124 @@ def test_who_waits_for_an_order_is_answered_when_its_end_is_known(
         deliver(store, payment_service, delivery)
     waiting.join()
     assert found == ["paid"]
+
+
+class LeapingLoop(asyncio.SelectorEventLoop):
+    """An event loop that waits for nothing: its clock leaps to what comes next."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.leaps: list[float] = []
+        self.at_leap: dict[int, Callable[[], object]] = {}
+
+    def time(self) -> float:
+        """Return the time of its clock."""
+        return 1_000 + sum(self.leaps)
+
+    def call_at(
+        self, when: float, callback: Callable[..., object], *args: Any, context: Any = None
+    ) -> asyncio.TimerHandle:
+        """Let the time come at once."""
+        self.leaps.append(when - self.time())
+        self.at_leap.get(len(self.leaps), int)()
+        return super().call_at(self.time(), callback, *args, context=context)
+
+
+@pytest.fixture
+def called(store: Store, payment_service: PaymentService) -> Iterator[Callable[..., Any]]:
+    """Return what lets a gateway answer a GET on a loop of the test's own."""
+    client = Client(payment_service.test_key, base_url=payment_service.base_url)
+    gateway = Gateway(store, client, mode=Mode.TEST, token=Secret(TOKEN))
+
+    def call(loop: LeapingLoop, path: str, query: bytes) -> Any:
+        said: list[dict[str, Any]] = []
+        asked = iter([{"type": "http.request", "body": b""}])
+
+        async def receive() -> dict[str, Any]:
+            for message in asked:
+                return message
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        async def send(message: Any) -> None:
+            said.append(message)
+
+        scope = {
+            "type": "http", "method": "GET", "path": path, "raw_path": path.encode(),
+            "query_string": query, "headers": [(b"authorization", f"Bearer {TOKEN}".encode())],
+        }  # fmt: skip
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(gateway(scope, receive, send))
+        assert dict(said[0]["headers"])[b"cache-control"] == b"no-store"
+        return json.loads(said[1]["body"])
+
+    yield call
+    client.close()
+
+
+@pytest.mark.parametrize("wait_s", [0, 1, 10])
+def test_who_waits_in_vain_is_answered_when_the_time_is_over_and_the_store_is_seldom_asked(
+    ask: Ask, called: Callable[..., Any], wait_s: int
+) -> None:
+    pay(ask)
+    loop = LeapingLoop()
+    found = called(loop, "/v1/orders/INV-1", f"wait={wait_s}".encode())
+    assert found["status"] == "asked"
+    assert sum(loop.leaps) == pytest.approx(wait_s)
+    doubling = [0.05, 0.1, 0.2, 0.4, 0.8, *[1.0] * 9]
+    assert loop.leaps[:-1] == pytest.approx(doubling[: max(len(loop.leaps) - 1, 0)])
+
+
+def test_who_waits_is_answered_by_the_commit_that_ends_the_order(
+    ask: Ask, called: Callable[..., Any], payment_service: PaymentService, store: Store
+) -> None:
+    pay(ask)
+    loop = LeapingLoop()
+
+    def end() -> None:
+        payment_service.advance(20)
+        for delivery in payment_service.deliveries:
+            deliver(store, payment_service, delivery)
+
+    loop.at_leap[3] = end
+    assert called(loop, "/v1/orders/INV-1", b"wait=30")["status"] == "paid"
+    assert loop.leaps == pytest.approx([0.05, 0.1, 0.2])
+
+
+def test_a_commit_of_another_order_ends_no_waiting(
+    ask: Ask, called: Callable[..., Any], payment_service: PaymentService, store: Store
+) -> None:
+    pay(ask)
+    loop = LeapingLoop()
+    loop.at_leap[2] = lambda: store.notes.add("col_9", Note("x"), author="a", mode=Mode.TEST)
+    assert called(loop, "/v1/orders/INV-1", b"wait=2")["status"] == "asked"
+    # After a commit the next one may be near: it looks again soon.
+    assert loop.leaps[:4] == pytest.approx([0.05, 0.1, 0.05, 0.1])
+    assert sum(loop.leaps) == pytest.approx(2)
+
+
+def test_a_body_that_says_nothing_of_more_is_whole(
+    store: Store, payment_service: PaymentService
+) -> None:
+    client = Client(payment_service.test_key, base_url=payment_service.base_url)
+    gateway = Gateway(store, client, mode=Mode.TEST, token=Secret(TOKEN))
+    said: list[dict[str, Any]] = []
+    body = json.dumps({"amount": 5000, "phone": PHONE}).encode()
+    asked = iter([{"type": "http.request", "body": body}])
+
+    async def receive() -> dict[str, Any]:
+        return next(asked, {"type": "http.disconnect"})
+
+    async def send(message: Any) -> None:
+        said.append(message)
+
+    path = "/v1/orders/INV-1"
+    asyncio.run(gateway({
+        "type": "http", "method": "PUT", "path": path, "raw_path": path.encode(),
+        "query_string": b"", "headers": [(b"authorization", f"Bearer {TOKEN}".encode())],
+    }, receive, send))  # fmt: skip
+    client.close()
+    assert said[0]["status"] == 200
 
 
 def test_a_cron_shop_pulls_what_it_has_to_do_and_says_what_is_done(

@@ -192,6 +192,22 @@ def test_of_two_attempts_each_is_told_for_what_it_means_beside_the_other(
     assert said(found) == expected
 
 
+@pytest.mark.parametrize("amounts", [(4000, 5000), (5000, 4000)])
+def test_of_two_creations_without_an_answer_the_one_of_the_sum_is_taken_for_the_payments(
+    begun: Store, facts: Facts, amounts: tuple[int, int]
+) -> None:
+    facts.run("loses LOST_ANSWER", "succeeded 1")
+    order, now = begun.intents.order(Mode.TEST, "order-1"), facts.service.clock.now()
+    [intent], [row] = order.intents, order.collections
+    meant = tuple(
+        msgspec.structs.replace(intent, id=f"int_{amount}", amount=amount, collection_id=None)
+        for amount in amounts
+    )
+    [one] = news(msgspec.structs.replace(order, intents=meant), [], now=now)
+    assert row.amount == 5000
+    assert (one.kind.value, one.intent_id, one.expected_amount) == ("paid", "int_5000", 5000)
+
+
 def test_a_success_that_is_disputed_stops_the_next_one(begun: Store, facts: Facts) -> None:
     # Nobody knows whether the first parcel was paid for: the second success is a person's.
     facts.run("pay", "succeeded 1")
@@ -264,3 +280,22 @@ def test_a_consumer_begins_where_it_was_told_to(store: Store, facts: Facts, sinc
     assert again.begins_at == begin, "one that is there stays as it is"
     with pytest.raises(ValueError, match="for test mode"):
         store.outcomes.add("shipping", mode=Mode.LIVE, begin=None, actor="asha")
+
+
+@pytest.mark.parametrize(("later_us", "count"), [(-1, 1), (0, 1), (1, 0)])
+def test_what_became_known_at_the_very_beginning_is_a_consumers_own(
+    store: Store, facts: Facts, later_us: int, count: int
+) -> None:
+    store.outcomes.add("first", mode=Mode.TEST, begin=None, actor="asha")
+    facts.run("pay", "succeeded 1")
+    store.outcomes.tell()
+    [outcome] = store.outcomes.page(Mode.TEST)
+    begin = outcome.at + timedelta(microseconds=later_us)
+    store.outcomes.add("shipping", mode=Mode.TEST, begin=begin, actor="asha")
+    waiting = {row.name: row.waiting for row in store.outcomes.consumers()}
+    assert waiting == {"first": 1, "shipping": count}
+    until = facts.service.clock.now() + timedelta(days=1)
+    for work in store.outcomes.take("shipping", mode=Mode.TEST, by="a", until=until, limit=9):
+        store.outcomes.done("shipping", work.outcome.id, mode=Mode.TEST)
+    early = outcome.at - timedelta(days=1)
+    assert store.outcomes.replay("shipping", since=early, actor="asha") == count

@@ -14,6 +14,8 @@ SELECT
     b.business_day AS booked_day,
     'payment' AS kind
 FROM changed AS b
+SEMI JOIN compared AS c
+    ON c.leg = 'books' AND b.business_day BETWEEN c.first_day AND c.last_day
 WHERE
     (b.has_other_sum OR b.has_two_answers OR ({net_basis} AND b.has_other_fee))
     AND NOT EXISTS (
