@@ -284,7 +284,13 @@ def close_next(
     return reconcile.run(request, out=tmp_path / "packs")
 
 
-@pytest.mark.parametrize("has_books", [True, False], ids=["with books", "without books"])
+@pytest.mark.parametrize(
+    "has_books",
+    [
+        pytest.param(True, id="with books"),
+        pytest.param(False, id="without books", marks=pytest.mark.ci),
+    ],
+)
 def test_a_success_that_is_none_any_more_stays_open_until_the_books_take_it_back(
     store: Store, closed: ClosedMonth, tmp_path: Path, *, has_books: bool
 ) -> None:

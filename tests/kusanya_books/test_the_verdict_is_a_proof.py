@@ -110,7 +110,9 @@ def test_five_nights_find_on_the_second_what_was_never_booked_and_never_paid(
     assert [code for code, _ in endings[2:]] == [1, 1, 1], "they stay until somebody acts"
 
 
-@pytest.mark.parametrize("heard_on", [1, 2, 3])
+@pytest.mark.parametrize(
+    "heard_on", [1, *(pytest.param(night, marks=pytest.mark.ci) for night in (2, 3))]
+)
 def test_what_is_heard_days_later_is_named_by_the_next_night_and_every_later_one(
     close: Close, store: Store, moment: Moment, tmp_path: Path, heard_on: int
 ) -> None:
