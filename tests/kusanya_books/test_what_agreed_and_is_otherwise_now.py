@@ -31,6 +31,7 @@ CASES: dict[str, tuple[Any, Any, bool]] = {
     "another currency": ({}, {"currency": "KES"}, True),
     "another channel": ({}, {"channel": "AIRTEL_TZ"}, False),
     "another fee": ({}, {"fee": 19}, False),
+    "a fee that was not known": ({"fee": None}, {}, False),
     "a success that was none": ({"status": "created"}, {}, False),
     "a failure that is another one": ({"status": "failed"}, {"status": "expired"}, False),
     "of another day now": ({}, None, False),
@@ -87,10 +88,12 @@ def test_what_would_not_agree_now_is_carried_as_the_line_that_agreed() -> None:
 def test_of_books_after_the_fee_the_fee_counts_and_the_line_is_without_it() -> None:
     found = carried(basis="net")
     wanted = {case for case, (*_, is_carried) in CASES.items() if is_carried} | {
-        "another fee", "one that was there",
+        "another fee", "one that was there", "a fee that was not known",
     }  # fmt: skip
     assert found.otherwise_now == wanted
-    assert set(found.lines["amount"]) == {982}
+    assert set(found.lines["amount"]) == {982, 1_000}
+    unknown = found.lines.set_index("collection_id").loc["a fee that was not known"]
+    assert unknown["amount"] == 1_000
 
 
 def test_an_order_of_which_lines_or_items_are_carried_is_judged_by_those() -> None:
@@ -137,6 +140,30 @@ def test_what_became_known_late_lacks_only_where_something_was_given_of_its_day(
     assert set(found.keys()["id"]) == found.ids_since("books") | found.ids_since("operator")
 
 
+def test_what_is_owed_now_beyond_what_was_owed_is_due() -> None:
+    due = carried().due_since
+    assert due is not None
+    found = zip(due["collection_id"], due["channel"], due["currency"], due["net"], strict=True)
+    plain = ("MPESA_TZ", "TZS")
+    assert sorted(found) == sorted(
+        [
+            ("no success any more", *plain, -982),
+            ("two finals", *plain, -982),
+            ("one that was there", *plain, -1),
+            ("another amount", *plain, -1),
+            ("another currency", *plain, -982),
+            ("another currency", "MPESA_TZ", "KES", 982),
+            ("another channel", *plain, -982),
+            ("another channel", "AIRTEL_TZ", "TZS", 982),
+            ("another fee", *plain, -1),
+            ("a fee that was not known", *plain, -18),
+            ("a success that was none", *plain, 982),
+            ("of another day now", *plain, -982),
+            ("of this day now", *plain, 982),
+        ]
+    )
+
+
 def test_what_two_closes_were_given_of_a_day_is_one_line() -> None:
     found = carried(span="2026-03", operators={"MPESA_TZ": False})
     twice = msgspec.structs.replace(
@@ -154,7 +181,8 @@ def test_what_two_closes_were_given_of_a_day_is_one_line() -> None:
     assert len(again.lines) == len(found.lines)
     assert again.movements is not None
     assert again.movements["collection_id"].is_unique
-    assert again.movements["fee"].notna().all(), "one of the two named fees"
+    has_fee = again.movements.set_index("collection_id")["fee"].notna()
+    assert has_fee.drop("a fee that was not known").all(), "one of the two named fees"
     assert again.paid_since is not None
     assert not again.paid_since.duplicated().any()
 
@@ -202,7 +230,11 @@ OF_OPERATOR = {"no success any more", "two finals", "another amount", "another c
         ({"MPESA_TZ": False}, OF_OPERATOR | {"another channel"}),
         (
             {"MPESA_TZ": True, "AIRTEL_TZ": True},
-            OF_OPERATOR | {"another channel", "another fee", "one that was there"},
+            OF_OPERATOR
+            | {
+                *("another channel", "another fee", "one that was there"),
+                "a fee that was not known",
+            },
         ),
     ],
 )
@@ -218,7 +250,7 @@ def test_what_an_operator_agreed_with_and_would_not_now_is_carried_as_his_line(
         fee = 18 if operators["MPESA_TZ"] else None
         [row] = columns.dicts(rows.loc[["another amount"]])
         assert row == {
-            "input": "the operator's statement (until 2026-03-31)", "line_no": -1,
+            "input": "the operator's statement (until 2026-03-31)", "line_no": -2 if fee else -1,
             "leg": "operator", "channel": "MPESA_TZ", "currency": "TZS",
             "at": pd.Timestamp("2026-03-04T21:00Z"), "business_day": DAY, "receipt": None,
             "reference": "R another amount", "kind": "payment", "status": "completed",
