@@ -229,6 +229,13 @@ def test_three_states_are_final_and_each_has_its_event() -> None:
     assert Status.CREATED not in FINAL
 
 
+@pytest.mark.parametrize("status", [*Status, "refunded"])
+def test_a_success_alone_is_paid_and_three_states_are_final(status: str) -> None:
+    found = decode_collection(raw(COLLECTION | {"status": status}))
+    assert found.is_paid is (status == "succeeded")
+    assert found.is_final is (status in {"succeeded", "failed", "expired"})
+
+
 @pytest.mark.spec("limits-key-length")
 @pytest.mark.parametrize(
     ("key", "good"),

@@ -83,7 +83,10 @@ async def claim_async(tx: Any, consumer: str, outcome: Outcome) -> bool:
     """Do what `claim` does, with psycopg's AsyncConnection, asyncpg, or SQLAlchemy's async ones."""
     if hasattr(tx, "exec_driver_sql") or hasattr(tx, "get_bind"):
         opened = await tx.connection() if hasattr(tx, "get_bind") else tx
-        _check_transaction(opened.sync_connection.connection.dbapi_connection)
+        pooled = opened.sync_connection.connection
+        # The adapter of aiosqlite hides whether it commits, that of asyncpg when it begins.
+        is_sqlite = type(pooled.driver_connection).__module__.startswith("aiosqlite")
+        _check_transaction(pooled.driver_connection if is_sqlite else pooled.dbapi_connection)
         return _rows(await tx.execute(*_of_sqlalchemy(tx, consumer, outcome))) == 1
     _check_transaction(tx)
     if type(tx).__module__.startswith("asyncpg"):
@@ -97,7 +100,7 @@ async def claim_async(tx: Any, consumer: str, outcome: Outcome) -> bool:
 def _check_transaction(driver: Any) -> None:
     """Raise NoTransactionError where a driver's connection is known to commit each statement."""
     kind = type(driver).__module__.partition(".")[0]
-    if kind == "sqlite3":
+    if kind in {"sqlite3", "aiosqlite"}:
         alone = driver.isolation_level is None and not driver.in_transaction
     elif hasattr(driver, "is_in_transaction"):  # asyncpg
         alone = not driver.is_in_transaction()

@@ -134,6 +134,38 @@ def test_while_the_shops_database_is_away_nothing_is_tried_in_vain(
     assert effects() == ["order-1", "order-2", "order-3"]
 
 
+@pytest.mark.parametrize("opens", ["connect", "begin"], ids=["no commit", "autocommit"])
+def test_an_async_connection_that_is_no_transaction_ends_the_consumer_before_an_order_is_lost(
+    store: Store,
+    facts: Facts,
+    connect: Connect,
+    effects: Callable[[], list[str]],
+    tmp_path: Path,
+    *,
+    opens: str,
+) -> None:
+    options = {} if opens == "connect" else {"isolation_level": "AUTOCOMMIT"}
+
+    @asynccontextmanager
+    async def unsafe() -> AsyncIterator[Any]:
+        engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path / 'shop.db'}", **options)
+        try:
+            async with getattr(engine, opens)() as tx:
+                yield tx
+        finally:
+            await engine.dispose()
+
+    paid(facts, 1)
+    consumer = shipping(store, facts)
+    with pytest.raises(ConfigurationError, match="transaction"):
+        asyncio.run(consumer.arun_once(unsafe))
+    assert effects() == []
+    facts.service.clock.sleep(3600)
+    asyncio.run(shipping(store, facts).arun_once(connect))
+    assert effects() == ["order-1"]
+    assert store.outcomes.work("shipping") == ()
+
+
 def test_arun_does_what_comes_until_it_is_told_to_stop(
     store: Store, facts: Facts, connect: Connect, effects: Callable[[], list[str]]
 ) -> None:
