@@ -1,14 +1,21 @@
 """Nothing turns to float on its way, and the engine reads only what it was given."""
 
 import tempfile
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from kusanya.domain.business_day import EAT
 from kusanya.errors import FrameError
 from kusanya_books import columns
 from kusanya_books.columns import COLLECTIONS, DType, Schema
@@ -76,6 +83,36 @@ def test_a_frame_with_a_float_amount_is_refused() -> None:
         columns.frame(PAIR, {"name": ["a"], "amount": [1.5]})
     with pytest.raises(FrameError, match="amount is missing"):
         columns.frame(PAIR, {"name": ["a"]})
+
+
+DAY = datetime(2026, 3, 5)  # noqa: DTZ001 - days are naive
+AT = datetime(2026, 3, 5, 9, 30, 1, 7, tzinfo=UTC)
+CELLS = [
+    *(None, pd.NA, pd.NaT, float("nan"), "", "a", "7", "2026-03-05", 0, -7, 2**53 + 1, 2**63),
+    *(1.0, 1.5, True, False, Decimal("1.5"), np.int64(3), np.float64(2.5), np.bool_(1)),
+    *(DAY, AT, AT.astimezone(EAT), pd.Timestamp(DAY), pd.Timestamp(AT), DAY.date(), "\ud800"),
+]
+"""What may be in a list: what a column holds, nothing, and what it must refuse or turn."""
+
+
+@pytest.mark.parametrize("kind", DType)
+@settings(max_examples=150)
+@given(st.lists(st.sampled_from(CELLS), max_size=3))
+def test_a_list_becomes_what_a_column_of_its_values_becomes(kind: DType, values: list[Any]) -> None:
+    schema = Schema("one", {"it": kind})
+
+    def made(data: Any) -> Any:
+        try:
+            return columns.frame(schema, {"it": data})
+        except FrameError as error:
+            return str(error)
+
+    found, wanted = made(values), made(pd.Series(values, dtype="object"))
+    if isinstance(wanted, str):
+        assert isinstance(found, str)
+        assert found == wanted
+    else:
+        pd.testing.assert_frame_equal(found, wanted)
 
 
 def test_a_column_that_is_not_given_holds_its_default(tmp_path: Path) -> None:
