@@ -264,6 +264,37 @@ def test_open_collections_are_grouped_by_channel_and_age(store: Store) -> None:
     assert mpesa.phones == 1, "both on one phone: a customer, no outage"
 
 
+def test_old_open_prompts_do_not_hide_a_channel_that_hangs_now(store: Store) -> None:
+    for number in range(1_100):
+        polled(store, collection(f"old{number}", at=NOON - timedelta(days=2, seconds=number)))
+    for number in range(3):
+        at = NOON - timedelta(minutes=4, seconds=number)
+        phone = f"25568400000{number}"
+        polled(store, collection(f"new{number}", at=at, channel="AIRTEL_TZ", phone=phone))
+    found = health(store, Mode.LIVE, now=NOON)
+    airtel, mpesa = found.stuck
+    assert (airtel.channel, airtel.stuck, airtel.phones) == ("AIRTEL_TZ", 3, 3)
+    assert airtel.is_outage
+    assert (mpesa.channel, mpesa.stuck) == ("MPESA_TZ", 1_100)
+    assert not found.more_open
+    assert found.unwatched is not None
+    assert found.unwatched.open_since == NOON - timedelta(days=2, seconds=1_099)
+
+
+def test_of_more_open_prompts_than_are_counted_the_newest_are(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for minutes in range(6):
+        polled(store, collection(f"n{minutes}", at=NOON - minutes * MINUTE))
+    for most, more in ((4, True), (5, True), (6, False)):
+        monkeypatch.setattr("kusanya.health.stuck_prompts.OPEN_LOOKED_AT", most)
+        found = health(store, Mode.LIVE, now=NOON)
+        assert found.more_open is more
+        [mpesa] = found.stuck
+        looked_at = min(most + 1, 6)
+        assert (mpesa.young, mpesa.late, mpesa.stuck) == (1, 1, looked_at - 2)
+
+
 def test_who_polled_at_a_past_moment_is_not_known_and_raises_nothing(
     store: Store, tmp_path: Path
 ) -> None:

@@ -144,7 +144,7 @@ def prompts(found: HealthReading, look: Look, width: int) -> list[HealthEntry]:
             HealthEntry(columns((runs[n], shape[n]) for n in kept), channel_target(channel, found))
         )
     if found.health.more_open:
-        more = "more are open than were looked at: the oldest 1,000 are counted"
+        more = "more are open than were looked at: the newest 20,000 are counted"
         entries += plainly([((translate(more), WARN),)])
     return entries
 

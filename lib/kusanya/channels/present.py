@@ -21,7 +21,6 @@ from kusanya.wording import Wording, outage_notice
 _KEPT: Final = timedelta(seconds=15)
 _POLLED: Final = timedelta(minutes=2)
 """Where no poller ran for so long, prompts may have ended unheard: that they hang says nothing."""
-_OPEN_READ: Final = 1_000
 _FINALS_READ: Final = 500
 _DOWN_SHARE: Final = 0.9
 """From this share of payments without money on, since its trouble began, a channel is down."""
@@ -105,8 +104,8 @@ class _Reader:
         polled = [one.polled_at for one in self.store.poll_leases.pollers(self._mode)]
         if not polled or at - max(polled) > _POLLED:
             return
-        opened = self.store.collections.still_open(self._mode, limit=_OPEN_READ).rows
-        for one in load_stuck(self.store, self._mode, opened, usual, now=at):
+        found, _ = load_stuck(self.store, self._mode, usual, now=at)
+        for one in found:
             if one.is_outage:
                 yield one
 

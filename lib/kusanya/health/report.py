@@ -5,7 +5,7 @@ screens say so. Nothing here costs more when the history is longer. Source: spec
 rules 1 to 3. Assumes FUSE_BURNS_FROM_FIRST_FAILURE.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -15,10 +15,9 @@ from kusanya.health.causes import Cause, Lookback, causes
 from kusanya.health.endpoints import EndpointHealth, load_endpoints
 from kusanya.health.stuck_prompts import StuckChannel, load_stuck
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow, Verdict
+from kusanya.store.records import Verdict
 from kusanya.wire import Mode
 
-_OPEN_LOOKED_AT: Final = 1_000
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
 UNWATCHED: Final = timedelta(minutes=5)
@@ -88,8 +87,7 @@ def health(
     `usual_times` are the times by channel that 95 % of its prompts do not exceed. Raises
     StoreError when the store cannot be read.
     """
-    opened = store.collections.still_open(mode, limit=_OPEN_LOOKED_AT)
-    found = load_stuck(store, mode, opened.rows, usual_times or {}, now=now)
+    found, more = load_stuck(store, mode, usual_times or {}, now=now)
     counted = causes(store, mode, lookback=Lookback.HOUR, now=now)
     named = {channel for cause in counted.causes for channel in cause.channels}
     return Health(
@@ -98,10 +96,10 @@ def health(
         causes=counted.causes,
         channels=tuple(sorted(named | {one.channel for one in found})),
         stuck=found,
-        more_open=opened.more,
+        more_open=more,
         currency=counted.currency,
         unusable=_unusable(store, mode, now),
-        unwatched=_unwatched(store, mode, opened.rows, now),
+        unwatched=_unwatched(store, mode, now),
     )
 
 
@@ -123,9 +121,8 @@ def _unusable(store: Store, mode: Mode, now: datetime) -> tuple[UnusableDeliveri
     return tuple(found[key] for key in sorted(found, reverse=True))
 
 
-def _unwatched(
-    store: Store, mode: Mode, opened: Sequence[CollectionRow], now: datetime
-) -> PollerAbsence | None:
+def _unwatched(store: Store, mode: Mode, now: datetime) -> PollerAbsence | None:
+    opened = store.collections.still_open(mode, limit=1).rows
     if not opened or now - opened[0].created_at < UNWATCHED:
         return None
     last = next((one.polled_at for one in store.poll_leases.pollers(mode)), None)

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow
+from kusanya.store.records import CollectionRow, OpenPrompts
 from kusanya.wire import Mode
 
 _LATE: Final = timedelta(seconds=60)
@@ -23,6 +23,7 @@ _PAST_EXPIRY: Final = timedelta(seconds=150)
 """An expired prompt of live mode is two minutes old, and its event on its way."""
 _FINALS_COMPARED: Final = 500
 _LATE_SHARE: Final = 0.05
+OPEN_LOOKED_AT: Final = 20_000
 _NO_CHANCE: Final = 1e-9
 """Judged some ten thousand times a week and channel."""
 
@@ -56,63 +57,60 @@ class StuckChannel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_stuck(
-    store: Store,
-    mode: Mode,
-    opened: Sequence[CollectionRow],
-    usual_times: Mapping[str, timedelta],
-    *,
-    now: datetime,
-) -> tuple[StuckChannel, ...]:
+    store: Store, mode: Mode, usual_times: Mapping[str, timedelta], *, now: datetime
+) -> tuple[tuple[StuckChannel, ...], bool]:
     """Return every channel with an open collection, and whether its overdue ones are no chance.
 
-    One in twenty may take longer than the usual time on a good day. Two that are past any expiry
-    are no chance; of younger ones, those count that were created since the oldest open one. Raises
-    StoreError.
+    Beside them, whether more are open than were looked at, which are the newest. One in twenty may
+    take longer than the usual time on a good day. Two that are past any expiry are no chance; of
+    younger ones, those count that were created since the oldest open one. Raises StoreError.
     """
-    found = _stuck(opened, now, usual_times)
-    unsure = [one for one in found if one.usual is not None and one.overdue]
-    if not unsure:
-        return found
-    finals = store.collections.latest_finals(mode, limit=_FINALS_COMPARED)
-    judged: dict[str, StuckChannel] = {}
-    for one in unsure:
-        until = now - one.limit
-        expired = sum(
-            row.channel == one.channel and now - row.created_at >= max(one.limit, _PAST_EXPIRY)
-            for row in opened
-        )
-        since = min(row.created_at for row in opened if row.channel == one.channel)
-        ended = sum(
-            row.channel == one.channel and since <= row.created_at <= until for row in finals
-        )
-        unusual = expired > 1 or _chance(one.overdue, of=one.overdue + ended) < _NO_CHANCE
-        judged[one.channel] = msgspec.structs.replace(one, is_unusual=unusual)
-    return tuple(judged.get(one.channel, one) for one in found)
-
-
-def _stuck(
-    rows: Sequence[CollectionRow], now: datetime, usual_times: Mapping[str, timedelta]
-) -> tuple[StuckChannel, ...]:
-    ages: dict[str, list[datetime]] = {}
-    phones: dict[str, set[str]] = {}
-    for row in rows:
-        ages.setdefault(row.channel, []).append(row.created_at)
-        if now - row.created_at >= _limit(usual_times.get(row.channel)):
-            phones.setdefault(row.channel, set()).add(row.phone)
-    return tuple(
-        StuckChannel(
-            channel=channel,
-            young=sum(now - at < _LATE for at in born),
-            late=sum(_LATE <= now - at < _STUCK for at in born),
-            stuck=sum(now - at >= _STUCK for at in born),
-            oldest_at=min(born),
-            phones=len(phones.get(channel, ())),
-            overdue=sum(now - at >= _limit(usual_times.get(channel)) for at in born),
-            limit=_limit(usual_times.get(channel)),
-            usual=usual_times.get(channel),
-        )
-        for channel, born in sorted(ages.items())
+    limits: dict[str | None, timedelta] = {name: _limit(of) for name, of in usual_times.items()}
+    limits[None] = _STUCK
+    expired = {name: max(limit, _PAST_EXPIRY) for name, limit in limits.items()}
+    ages: dict[str, Mapping[str | None, timedelta]]
+    ages = {"late": {None: _LATE}, "stuck": {None: _STUCK}, "overdue": limits, "expired": expired}
+    opened = store.collections.open_by_channel(
+        mode, ages, now=now, phones="overdue", limit=OPEN_LOOKED_AT + 1
     )
+    more = sum(one.count for one in opened) > OPEN_LOOKED_AT
+    found = [_stuck(one, usual_times.get(one.channel)) for one in opened]
+    if not any(one.usual is not None and one.overdue for one in found):
+        return tuple(found), more
+    finals = store.collections.latest_finals(mode, limit=_FINALS_COMPARED)
+    of_channel = {one.channel: one for one in opened}
+    return tuple(
+        one
+        if one.usual is None or not one.overdue
+        else _judged(one, finals, has_expired=of_channel[one.channel].older["expired"] > 1, now=now)
+        for one in found
+    ), more
+
+
+def _stuck(opened: OpenPrompts, usual: timedelta | None) -> StuckChannel:
+    older = opened.older
+    return StuckChannel(
+        channel=opened.channel,
+        young=opened.count - older["late"],
+        late=older["late"] - older["stuck"],
+        stuck=older["stuck"],
+        oldest_at=opened.oldest_at,
+        phones=opened.phones,
+        overdue=older["overdue"],
+        limit=_limit(usual),
+        usual=usual,
+    )
+
+
+def _judged(
+    one: StuckChannel, finals: Sequence[CollectionRow], *, has_expired: bool, now: datetime
+) -> StuckChannel:
+    ended = sum(
+        row.channel == one.channel and one.oldest_at <= row.created_at <= now - one.limit
+        for row in finals
+    )
+    unusual = has_expired or _chance(one.overdue, of=one.overdue + ended) < _NO_CHANCE
+    return msgspec.structs.replace(one, is_unusual=unusual)
 
 
 def _limit(usual: timedelta | None) -> timedelta:

@@ -5,6 +5,7 @@ integer microseconds (`_us`). `kusanya.store.records` has them all, with those o
 (`arrivals`), of people (`notes_and_audit`, `breaks`) and of lists (`paging`).
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -94,6 +95,18 @@ class CollectionRow(msgspec.Struct, frozen=True):
             f"CollectionRow(id={self.id!r}, mode={self.mode.value!r}, status={str(self.status)!r}, "
             f"amount={self.amount}, fee={self.fee}, phone={mask_phone(self.phone)!r})"
         )
+
+
+class OpenPrompts(msgspec.Struct, frozen=True, kw_only=True):
+    """The collections of one channel without a final state: how many, and of which age."""
+
+    channel: str
+    count: int
+    oldest_at: datetime
+    phones: int
+    """On how many phones those of one age are."""
+    older: Mapping[str, int]
+    """How many have reached an age, by its name."""
 
 
 class MetadataTerm(msgspec.Struct, frozen=True):

@@ -4,8 +4,8 @@ Every list is read by keyset on an index that holds its order, so a page costs t
 the history.
 """
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Final
 
@@ -17,8 +17,10 @@ from sqlalchemy import (
     Select,
     Text,
     bindparam,
+    case,
     exists,
     func,
+    literal,
     literal_column,
     or_,
     select,
@@ -46,12 +48,13 @@ from kusanya.store.records import (
     CollectionRow,
     Key,
     MetadataTerm,
+    OpenPrompts,
     Page,
     SortOrder,
 )
 from kusanya.store.tables.payload import HIDDEN, unpack
 from kusanya.store.tables.schema import collection, metadata_entry, observation
-from kusanya.store.tables.values import clean, to_us
+from kusanya.store.tables.values import clean, from_us, to_us
 from kusanya.store.writer.batch import Transaction
 from kusanya.store.writer.projection import SHOWN
 from kusanya.wire import Mode
@@ -127,6 +130,18 @@ def _in_order(
     return query.order_by(*ends).limit(bound_asked())
 
 
+Ages = Mapping[str | None, timedelta]
+"""An age by channel; that of None is every other channel's."""
+
+
+def _has_reached(it: Any, ages: Ages, now: datetime) -> ColumnElement[bool]:
+    """Return whether an open collection is as old as its channel's age says."""
+    rest = literal(to_us(now - ages[None]), BigInteger)
+    own = [(it.channel == name, to_us(now - age)) for name, age in ages.items() if name]
+    found: ColumnElement[bool] = it.created_at <= (case(*own, else_=rest) if own else rest)
+    return found
+
+
 class Collections(NameSearch):
     """Reading the projection and what it follows from."""
 
@@ -194,6 +209,46 @@ class Collections(NameSearch):
             query = query.where(tuple_(it.created_at, it.id) > tuple_(after.value, after.id))
         found = self._rows(query.order_by(it.created_at, it.id).limit(limit + 1), {})
         return Page(rows=found[:limit], more=len(found) > limit)
+
+    def open_by_channel(
+        self, mode: Mode, ages: Mapping[str, Ages], *, now: datetime, phones: str, limit: int
+    ) -> tuple[OpenPrompts, ...]:
+        """Return by channel how many collections without a final state are of which age.
+
+        An age is counted from it on; `phones` names the one whose phones are counted. The newest
+        `limit` are looked at: in a long outage the old ones must not hide a channel that hangs
+        since. Raises StoreError.
+        """
+        it = collection.c
+        newest = (
+            select(it.channel, it.created_at, it.phone)
+            .where(it.mode == mode.value, it.final_seen_at.is_(None))
+            .order_by(it.created_at.desc(), it.id.desc())
+            .limit(limit)
+            .subquery()
+        )
+        one = newest.c
+        reached = {name: _has_reached(one, of, now) for name, of in ages.items()}
+        query = select(
+            one.channel,
+            func.min(one.created_at),
+            func.count(),
+            func.count(one.phone.distinct()).filter(reached[phones]),
+            *(func.count().filter(old) for old in reached.values()),
+        ).group_by(one.channel)
+        with self._reading("count open collections") as connection:
+            return tuple(
+                OpenPrompts(
+                    channel=channel,
+                    count=count,
+                    oldest_at=from_us(oldest),
+                    phones=on_phones,
+                    older=dict(zip(ages, older, strict=True)),
+                )
+                for channel, oldest, count, on_phones, *older in connection.execute(
+                    query.order_by(one.channel)
+                )
+            )
 
     def count_open(self, mode: Mode) -> int:
         """Return how many collections have no final state."""
