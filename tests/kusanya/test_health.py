@@ -281,6 +281,41 @@ def test_old_open_prompts_do_not_hide_a_channel_that_hangs_now(store: Store) -> 
     assert found.unwatched.open_since == NOON - timedelta(days=2, seconds=1_099)
 
 
+@pytest.mark.parametrize(("ended", "is_outage"), [(0, True), (400, False)])
+def test_slow_prompts_are_compared_with_all_of_their_time_however_busy_other_channels_are(
+    store: Store, ended: int, *, is_outage: bool
+) -> None:
+    second = timedelta(seconds=1)
+    for number in range(7):
+        phone = f"25568400000{number}"
+        polled(store, collection(f"slow{number}", at=NOON - (70 + number) * second, phone=phone))
+    for number in range(ended):
+        at = NOON - (60 + number % 16) * second
+        polled(store, collection(f"quick{number}", at=at, status="succeeded"))
+    for number in range(600):
+        at = NOON - (number % 60) * second
+        polled(store, collection(f"n{number}", at=at, channel="TIGO_TZ", status="succeeded"))
+    usual = {"MPESA_TZ": 20 * second}
+    [mpesa] = health(store, Mode.LIVE, now=NOON, usual_times=usual).stuck
+    assert (mpesa.overdue, mpesa.phones) == (7, 7)
+    assert mpesa.is_outage is is_outage
+
+
+@pytest.mark.parametrize("minutes", [31, 29])
+def test_a_prompt_is_compared_with_the_last_half_hour_at_most(store: Store, minutes: int) -> None:
+    second = timedelta(seconds=1)
+    polled(store, collection("old", at=NOON - 5 * HOUR))
+    for number in range(7):
+        phone = f"25568400000{number}"
+        polled(store, collection(f"slow{number}", at=NOON - (70 + number) * second, phone=phone))
+    for number in range(400):
+        at = NOON - minutes * MINUTE - number * timedelta(milliseconds=1)
+        polled(store, collection(f"quick{number}", at=at, status="failed"))
+    usual = {"MPESA_TZ": 20 * second}
+    [mpesa] = health(store, Mode.LIVE, now=NOON, usual_times=usual).stuck
+    assert mpesa.is_unusual is (minutes == 31)
+
+
 def test_of_more_open_prompts_than_are_counted_the_newest_are(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from kusanya.domain.channels import CHANNELS, channel_label
 from kusanya.domain.status import PAID
 from kusanya.health.stuck_prompts import StuckChannel, load_stuck
 from kusanya.store import Store
+from kusanya.store.records import CollectionFilter
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya.wording import Wording, outage_notice
@@ -21,7 +22,6 @@ from kusanya.wording import Wording, outage_notice
 _KEPT: Final = timedelta(seconds=15)
 _POLLED: Final = timedelta(minutes=2)
 """Where no poller ran for so long, prompts may have ended unheard: that they hang says nothing."""
-_FINALS_READ: Final = 500
 _DOWN_SHARE: Final = 0.9
 """From this share of payments without money on, since its trouble began, a channel is down."""
 
@@ -92,7 +92,7 @@ class _Reader:
             if one.whose is FailureClass.NETWORK
         }
         hanging = {one.channel: one for one in self._hanging(history.usual_times, at)}
-        paid_at = self._paid_at() if hanging else {}
+        paid_at = {channel: self._paid_at(channel) for channel in hanging}
         seen = {channel for channel, _ in history.usual_failures}
         return tuple(
             _judged(channel, failing.get(channel), hanging.get(channel), paid_at.get(channel))
@@ -109,13 +109,11 @@ class _Reader:
             if one.is_outage:
                 yield one
 
-    def _paid_at(self) -> dict[str, datetime]:
-        """Return when each channel brought money last, among the newest that ended."""
-        found: dict[str, datetime] = {}
-        for row in self.store.collections.latest_finals(self._mode, limit=_FINALS_READ):
-            if row.status in PAID:
-                found.setdefault(row.channel, row.created_at)
-        return found
+    def _paid_at(self, channel: str) -> datetime | None:
+        """Return when the newest payment was created for which a channel brought money."""
+        where = CollectionFilter(channels=(channel,), statuses=tuple(sorted(PAID)))
+        paid = self.store.collections.page(self._mode, where=where, limit=1).rows
+        return paid[0].created_at if paid else None
 
 
 _readers: Final[dict[tuple[int, Mode], _Reader]] = {}

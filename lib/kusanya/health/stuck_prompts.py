@@ -5,14 +5,15 @@ minutes in which a prompt of live mode expires.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
+from kusanya.domain.status import CONTRADICTION, FINAL
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow, OpenPrompts
+from kusanya.store.records import OpenPrompts
 from kusanya.wire import Mode
 
 _LATE: Final = timedelta(seconds=60)
@@ -21,7 +22,10 @@ _AFTER_USUAL: Final = timedelta(seconds=30)
 _LIMIT_LEAST: Final = timedelta(seconds=45)
 _PAST_EXPIRY: Final = timedelta(seconds=150)
 """An expired prompt of live mode is two minutes old, and its event on its way."""
-_FINALS_COMPARED: Final = 500
+_COMPARED: Final = timedelta(minutes=30)
+"""So far back a prompt is compared with those of its time."""
+_TICK: Final = timedelta(microseconds=1)
+_ENDED: Final = FINAL | {CONTRADICTION}
 _LATE_SHARE: Final = 0.05
 OPEN_LOOKED_AT: Final = 20_000
 _NO_CHANCE: Final = 1e-9
@@ -75,14 +79,11 @@ def load_stuck(
     )
     more = sum(one.count for one in opened) > OPEN_LOOKED_AT
     found = [_stuck(one, usual_times.get(one.channel)) for one in opened]
-    if not any(one.usual is not None and one.overdue for one in found):
-        return tuple(found), more
-    finals = store.collections.latest_finals(mode, limit=_FINALS_COMPARED)
-    of_channel = {one.channel: one for one in opened}
+    has_expired = {one.channel for one in opened if one.older["expired"] > 1}
     return tuple(
         one
-        if one.usual is None or not one.overdue
-        else _judged(one, finals, has_expired=of_channel[one.channel].older["expired"] > 1, now=now)
+        if one.usual is None or not one.overdue or one.channel in has_expired
+        else _judged(store, mode, one, now=now)
         for one in found
     ), more
 
@@ -102,14 +103,11 @@ def _stuck(opened: OpenPrompts, usual: timedelta | None) -> StuckChannel:
     )
 
 
-def _judged(
-    one: StuckChannel, finals: Sequence[CollectionRow], *, has_expired: bool, now: datetime
-) -> StuckChannel:
-    ended = sum(
-        row.channel == one.channel and one.oldest_at <= row.created_at <= now - one.limit
-        for row in finals
-    )
-    unusual = has_expired or _chance(one.overdue, of=one.overdue + ended) < _NO_CHANCE
+def _judged(store: Store, mode: Mode, one: StuckChannel, *, now: datetime) -> StuckChannel:
+    since, until = max(one.oldest_at, now - _COMPARED), now - one.limit
+    rows = store.rollups.within(mode, since=since, until=until + _TICK) if since <= until else ()
+    ended = sum(row.count for row in rows if row.channel == one.channel and row.status in _ENDED)
+    unusual = _chance(one.overdue, of=one.overdue + ended) < _NO_CHANCE
     return msgspec.structs.replace(one, is_unusual=unusual)
 
 

@@ -93,13 +93,18 @@ def test_prompts_that_hang_on_several_phones_are_a_network_that_is_down(shop: Wa
     assert state(shop).state is ChannelState.DOWN
 
 
+@pytest.mark.parametrize("elsewhere", [0, 600])
 def test_prompts_that_hang_while_others_are_paid_are_a_trouble_and_no_more(
-    shop: WatchedShop,
+    shop: WatchedShop, elsewhere: int
 ) -> None:
     for number in range(6):
         shop.opened(phone=f"25575400100{number}")
     shop.clock.sleep(180)
     ends(shop, 3, "succeeded")
+    for number in range(elsewhere):  # however busy other networks are
+        now = shop.clock.now()
+        more = {"channel": "TIGO_TZ", "completed_at": now}
+        shop.store.record(by_event(f"tigo{number}", now - MINUTE, **more))
     shop.poller_runs()
     found = state(shop)
     assert found.state is ChannelState.TROUBLE
