@@ -180,9 +180,16 @@ def test_a_provider_that_stops_paying_a_channel_owes_it_though_its_operator_pays
     assert sum(int(item["balance"]) for item in missing) == sum(row["net"] for row in lost)
 
 
-@pytest.mark.parametrize("nights", [pytest.param(True, marks=pytest.mark.ci), False])
+@pytest.mark.parametrize(
+    ("nights", "is_twice"),
+    [
+        pytest.param(True, False, marks=pytest.mark.ci),
+        pytest.param(False, False, marks=pytest.mark.ci),
+        (False, True),
+    ],
+)
 def test_the_clearing_account_holds_after_each_close_what_is_owed(
-    tmp_path: Path, empty_store: Path, *, nights: bool
+    tmp_path: Path, empty_store: Path, *, nights: bool, is_twice: bool
 ) -> None:
     days, months, size = (1, 4, 6) if nights else (None, 2, 30)
     rng = Random(2)  # noqa: S311 - a repeatable choice
@@ -194,19 +201,29 @@ def test_the_clearing_account_holds_after_each_close_what_is_owed(
     shutil.copy(empty_store, tmp_path / "store.db")
     accounts = tmp_path / "accounts.toml"
     accounts.write_text(PLAIN_ACCOUNTS)
-    balance = 0
     owed = []
-    for close in close_chain(
-        made, tmp_path, tmp_path / "store.db", is_nightly=nights, accounts=accounts
-    ):
-        assert close.result.folder is not None
-        with (close.result.folder / "journals" / "xero.csv").open(newline="") as file:
-            lines = list(csv.DictReader(file))
-        balance += sum(int(row["*Amount"]) for row in lines if row["*AccountCode"] == "Clearing")
+    closes = close_chain(
+        made,
+        tmp_path,
+        tmp_path / "store.db",
+        is_nightly=nights,
+        is_twice=is_twice,
+        accounts=accounts,
+    )
+    for close in closes:
+        packs = list((tmp_path / "packs").glob("*/journals/xero.csv"))
+        assert len(packs) == (close.number + 1) * (1 + is_twice)
         mine = [item for item in close.items if item["leg"] == "statement"]
         owed.append(sum(int(item["balance"]) for item in mine))
-        assert balance == owed[-1]
+        assert sum(map(in_clearing, packs)) == owed[-1]
     assert owed[0] > 0
+
+
+def in_clearing(entries: Path) -> int:
+    """Return what the entries of a pack leave on the clearing account."""
+    with entries.open(newline="") as file:
+        lines = csv.DictReader(file)
+        return sum(int(row["*Amount"]) for row in lines if row["*AccountCode"] == "Clearing")
 
 
 def test_a_line_of_no_known_payment_is_not_taken_for_a_day_that_was_settled_before(
@@ -313,6 +330,8 @@ class News(msgspec.Struct, frozen=True):
     """How the files say what they are of: see `HABITS`."""
     left_out: Sequence[tuple[int, str]] = ()
     """Months, and files that their closes are not given."""
+    is_twice: bool = False
+    """Whether each period is closed before its last days were heard, and again."""
 
     @property
     def late(self) -> set[int]:
@@ -364,7 +383,12 @@ def wrong_in(
     shutil.copy(store, home / "store.db")
     found: list[str] = []
     closes = close_chain(
-        made, home, home / "store.db", has_books=news.has_books, left_out=news.left_out
+        made,
+        home,
+        home / "store.db",
+        has_books=news.has_books,
+        left_out=news.left_out,
+        is_twice=news.is_twice,
     )
     for close in closes:
         right = ReportVerdict.RECONCILED if news.has_books else ReportVerdict.NOT_PROVEN
@@ -437,7 +461,13 @@ def drawn_files(seed: int) -> dict[str, Any]:
             left_out.add((number, file))
             if file == "settlement" or (direct and file == world.DIRECT):
                 left_out.add((number, "bank"))  # of whose lines nothing would tell
-    return {"direct": direct, "habit": habit, "left_out": sorted(left_out)}
+    is_twice = rng.random() < 0.2
+    return {
+        "direct": direct,
+        "habit": habit,
+        "left_out": sorted(left_out),
+        "is_twice": is_twice,
+    }
 
 
 ONCE_WRONG: dict[int, list[Draw]] = {

@@ -35,12 +35,14 @@ def close_chain(
     has_books: bool = True,
     left_out: Collection[tuple[int, str]] = (),
     is_nightly: bool = False,
+    is_twice: bool = False,
     accounts: Path | None = None,
 ) -> Iterator[Closed]:
     """Close each month with the pack of the one before; `store` is an empty store.
 
     `left_out` are months with the operator of whom no statement is given, or with "settlement" or
-    "bank". Nightly closes are judged on the next day, and wait for payouts until the one after.
+    "bank". Nightly closes are judged on the next day and wait for payouts until the one after. With
+    `is_twice` each is closed before its last days were heard, and again.
     """
     previous: Path | None = None
     closes: list[Given] = []
@@ -49,35 +51,40 @@ def close_chain(
         world.write(made, number, folder, operators=operators)
         out = frozenset(f"{name.lower()}.csv" for at, name in left_out if at == number)
         closes.append(Given(folder, month.first, month.last, out))
-        with Store.open(store) as opened:
-            world.learn(opened, made, number)
-        result = close.run(
-            CloseRequest(
-                period=f"{month.first}..{month.last}",
-                store=str(store),
-                mode="live",
-                ledger=str(folder / "books.csv") if has_books else "",
-                statement=""
-                if (number, "settlement") in left_out
-                else str(folder / "settlement.csv"),
-                operator=[
-                    str(folder / f"{name.lower()}.csv")
-                    for name in operators
-                    if (number, name) not in left_out
-                ],
-                bank=[] if (number, "bank") in left_out else [str(folder / "bank.csv")],
-                judged_on=month.last + world.DAY if is_nightly else None,
-                tolerance=Tolerance(settle_days=2) if is_nightly else PLAIN,
-                accounts="" if accounts is None else str(accounts),
-                tariff=str(folder / "tariff.toml"),
-                previous="" if previous is None else str(previous),
-            ),
-            out=home / "packs",
+        request = CloseRequest(
+            period=f"{month.first}..{month.last}",
+            store=str(store),
+            mode="live",
+            ledger=str(folder / "books.csv") if has_books else "",
+            statement="" if (number, "settlement") in left_out else str(folder / "settlement.csv"),
+            operator=[
+                str(folder / f"{name.lower()}.csv")
+                for name in operators
+                if (number, name) not in left_out
+            ],
+            bank=[] if (number, "bank") in left_out else [str(folder / "bank.csv")],
+            judged_on=month.last + world.DAY if is_nightly else None,
+            tolerance=Tolerance(settle_days=2) if is_nightly else PLAIN,
+            accounts="" if accounts is None else str(accounts),
+            tariff=str(folder / "tariff.toml"),
+            previous="" if previous is None else str(previous),
         )
+        if is_twice and number not in made.silent_from:
+            made.silent_from[number] = month.last - 3 * world.DAY
+            _learn(store, made, number)
+            close.run(request, out=home / "packs")
+            del made.silent_from[number]
+        _learn(store, made, number)
+        result = close.run(request, out=home / "packs")
         previous = result.folder
         said = Said(later=made.dated_later, together=made.paid_together)
         known = open_after(closes, _paid(made, number), has_books=has_books, said=said)
         yield Closed(number, result, _open_items(result), known)
+
+
+def _learn(store: Path, made: world.Chain, number: int) -> None:
+    with Store.open(store) as opened:
+        world.learn(opened, made, number)
 
 
 def _paid(made: world.Chain, number: int) -> list[Paid]:
