@@ -355,8 +355,11 @@ def test_what_became_due_since_is_owed_as_the_statement_names_payouts(
     plain = load.inputs(CloseRequest(mode="live", period="2026-04"))
     given = columns.frame(STATEMENT, statement)
     march = period("2026-03")
-    [then] = compared(march, settled=["" if by == "all" else "MPESA_TZ"], by_item=by == "item")
-    [other] = compared(march, settled=["MPESA_TZ"], by_item=by != "item")
+    settled = [["" if by == "all" else "MPESA_TZ"], ["MPESA_TZ"]]
+    then, other = (
+        compared(march, has_settlement=True, settled=names, by_item=is_by_item)[0]
+        for names, is_by_item in zip(settled, (by == "item", by != "item"), strict=True)
+    )
     now = msgspec.structs.replace(plain, statement=given)
     found = list(roll_forward._of_days(now, due, other))
     shillings = [item for item in found if item["currency"] == "TZS"]

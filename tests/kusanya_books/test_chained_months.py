@@ -288,6 +288,64 @@ def not_paid_out(made: world.Chain) -> Planted:
     )
 
 
+@pytest.mark.parametrize("lines", ["of other channels", "none"])
+def test_a_payment_known_late_is_owed_though_no_line_of_its_night_was_of_its_channel(
+    tmp_path: Path, empty_store: Path, lines: str
+) -> None:
+    rng = Random(2)  # noqa: S311 - a repeatable choice
+    made = world.chain(rng, months=3, days=1, size=8)
+    night = made.months[1]
+    lost = [
+        row for row in night.settlement if lines == "none" or row["channel"] == world.OPERATORS[0]
+    ]
+    assert lost
+    night.settlement[:] = [row for row in night.settlement if row not in lost]
+    for month in made.months:
+        gone = [row["batch_id"] for row in lost]
+        month.bank[:] = [row for row in month.bank if row["details"].split()[-1] not in gone]
+    made.silent_from[1], made.heard_by[1] = night.first, 2
+    shutil.copy(empty_store, tmp_path / "store.db")
+    *_, last = close_chain(made, tmp_path, tmp_path / "store.db", is_nightly=True)
+    owed = {("statement", f"{row['channel']} {row['business_day']}"): row["net"] for row in lost}
+    for key, amount in owed.items():
+        assert is_named(key, -amount, last.items), key
+    assert last.result.verdict is ReportVerdict.BREAKS
+
+
+@pytest.mark.parametrize("heard_by", [1, 2])
+def test_an_operators_statement_without_a_line_says_that_nothing_came(
+    tmp_path: Path, empty_store: Path, heard_by: int
+) -> None:
+    rng = Random(2)  # noqa: S311 - a repeatable choice
+    made = world.chain(rng, months=3, days=1, size=8)
+    channel = world.OPERATORS[0]
+    mine = [one for one in made.payments[1] if one.channel == channel]
+    assert mine
+    made.months[1].operator[channel].clear()
+    if heard_by == 2:
+        made.silent_from[1], made.heard_by[1] = made.months[1].first, 2
+    shutil.copy(empty_store, tmp_path / "store.db")
+    first, *later = close_chain(made, tmp_path, tmp_path / "store.db", is_nightly=True)
+    assert first.result.verdict is ReportVerdict.RECONCILED
+    for close in later[heard_by - 1 :]:
+        for one in mine:
+            assert is_named(("operator", one.reference), -one.amount, close.items)
+    assert later[-1].result.verdict is ReportVerdict.BREAKS
+
+
+def test_of_the_first_empty_statement_nobody_knows_whose_it_is(
+    tmp_path: Path, empty_store: Path
+) -> None:
+    made = world.chain(Random(2), months=1, size=8)  # noqa: S311 - a repeatable choice
+    made.months[0].operator[world.OPERATORS[0]].clear()
+    shutil.copy(empty_store, tmp_path / "store.db")
+    [march] = close_chain(made, tmp_path, tmp_path / "store.db")
+    [said] = [each for each in march.result.unproven if "there is no line in it" in each]
+    assert world.OPERATORS[0] in said
+    assert world.OPERATORS[1] not in said
+    assert march.result.verdict is not ReportVerdict.RECONCILED
+
+
 def test_what_lacks_of_payments_that_became_known_late_is_named_in_every_later_month(
     tmp_path: Path, empty_store: Path
 ) -> None:

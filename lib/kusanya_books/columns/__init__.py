@@ -36,6 +36,7 @@ from kusanya_books.columns.dtypes import (
 )
 from kusanya_books.columns.input import (
     ACCOUNT,
+    CHANNELS,
     COLLECTIONS,
     COMPARED,
     CONTROL,
@@ -97,6 +98,7 @@ __all__ = [
     "BREAKS",
     "BRIDGE",
     "CARRIED",
+    "CHANNELS",
     "CHARGED",
     "CHECKS",
     "CLOSED",

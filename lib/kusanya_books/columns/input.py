@@ -47,6 +47,9 @@ null."""
 SINCE: Final = Schema("since", {"leg": T, "id": T, "reference": T})
 """One row per success that became known late, and leg that was compared of its day."""
 
+CHANNELS: Final = Schema("channels", {"channel": T})
+"""One row per channel of which an operator's statement was given, be it without a line."""
+
 PAYERS: Final = Schema("payers", {"channel": T, "currency": T})
 """One row per channel and currency that its operator pays out itself."""
 

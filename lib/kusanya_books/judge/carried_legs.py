@@ -78,7 +78,8 @@ def judge(
     parts = {leg: [item for item in was if item["leg"] == leg] for leg in LEGS}
     since: list[Item] = []
     if parts[OPERATOR] or known:
-        rows = list(_operator(inputs, collections, moved, span))
+        given = {*inputs.operator_channels, *carried.operators}
+        rows = list(_operator(inputs, collections, moved, span, given))
         now |= _again(inputs, parts[OPERATOR], rows)
         since = [row for row in rows if row["collection_id"] in known and _still(row)]
     if parts[BANK]:
@@ -176,7 +177,11 @@ def known_collections(inputs: Inputs, keys: pd.DataFrame) -> pd.DataFrame:
 
 
 def _operator(
-    inputs: Inputs, collections: pd.DataFrame, moved: pd.DataFrame, span: Period
+    inputs: Inputs,
+    collections: pd.DataFrame,
+    moved: pd.DataFrame,
+    span: Period,
+    given: Collection[str],
 ) -> Iterator[Item]:
     found = operator.match(
         collections,
@@ -186,6 +191,7 @@ def _operator(
         as_of=inputs.judged_on,
         intents=inputs.intents,
         receipts=inputs.receipts,
+        given=given,
     )
     return open_items.of_operator(found.rows)
 

@@ -35,6 +35,7 @@ def unproven(
     elif _is_nothing_read(inputs):
         yield "nothing was read: the store and the books are empty; see whether they are the right"
     yield from _of_files(inputs, bank)
+    yield from _of_empty_files(inputs, found)
     for each in inputs.expect:
         is_given = coverage.is_leg_given(
             each.leg, matched=matched, settled=settled, operator=operator, bank=bank
@@ -75,6 +76,19 @@ def _of_files(inputs: Inputs, bank: BankMatch | None) -> Iterator[str]:
         yield (
             "no payout is known that the bank's statements could be compared with: give the "
             "settlement statement, or the operators' with their payouts"
+        )
+
+
+def _of_empty_files(inputs: Inputs, found: dict[coverage.Key, coverage.Taken]) -> Iterator[str]:
+    """Yield what an operator's statement without a line leaves open: whose payments it may lack."""
+    if inputs.carried is not None and inputs.carried.own.operators:
+        return  # whose it is, is known of the period before
+    paid = {channel for (channel, _), one in found.items() if one.rows}
+    lacking = paid - set(inputs.operator_channels)
+    if inputs.empty_statements and lacking:
+        yield (
+            f"{', '.join(inputs.empty_statements)}: there is no line in it, and money came on "
+            f"{', '.join(sorted(lacking))}, of which no statement speaks: see whether it is whole"
         )
 
 

@@ -157,7 +157,11 @@ def roll(
     expected = [item for item in new.values() if _is_expected(item, other.expected, cleared)]
     taken |= {item["break_id"] for item in expected}
     fresh = [item for id_, item in new.items() if id_ not in taken]
-    of_days = _of_days(placed, carried.settled_of(not_paid_out), carried.settlement)
+    of_days = [
+        item
+        for item in _of_days(placed, carried.settled_of(not_paid_out), carried.settlement)
+        if (item["channel"], item["currency"]) not in payers
+    ]
     lacking = [*judged.values(), *other.since, *of_days]
     fresh += _known_since(inputs, carried, lacking, besides=taken | set(new))
     return RollForward(

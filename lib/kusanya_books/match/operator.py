@@ -4,6 +4,7 @@ A line is a collection's by its id, our reference, a receipt that is known, or b
 where exactly one is left on both sides. Receipts that were found so are given back, to be kept.
 """
 
+from collections.abc import Collection
 from datetime import date
 
 import msgspec
@@ -11,6 +12,7 @@ import pandas as pd
 
 from kusanya_books import columns
 from kusanya_books.columns import (
+    CHANNELS,
     COLLECTIONS,
     INTENTS,
     LEG_BRIDGE,
@@ -45,7 +47,7 @@ def of(inputs: Inputs, *, everything: bool = True) -> OperatorMatch | None:
 
     Where no row of them could be read, its bridge says what they are worth, and it has no rows.
     """
-    if inputs.movements is None or not (inputs.movements["leg"] == "operator").any():
+    if not inputs.operator_channels:
         if not has_unread(inputs.quality, of="operator"):
             return None
         return OperatorMatch(
@@ -63,6 +65,7 @@ def of(inputs: Inputs, *, everything: bool = True) -> OperatorMatch | None:
         as_of=inputs.judged_on,
         intents=inputs.intents,
         receipts=inputs.receipts,
+        given=inputs.operator_channels,
         everything=everything,
     )
     bridge_ = with_unread(matched.bridge, inputs.quality, of="operator")
@@ -79,14 +82,15 @@ def match(
     as_of: date | None = None,
     intents: pd.DataFrame | None = None,
     receipts: pd.DataFrame | None = None,
+    given: Collection[str] = (),
     everything: bool = True,
 ) -> OperatorMatch:
     """Match the operator's movements with the collections of one mode over a period.
 
     A row is in the result when either of its days is in the period. Collections of a channel of
-    which no statement speaks are left out. `receipts` are those that are known, `as_of` is the day
-    that ages are counted to; `everything` False leaves out rows that agree. Raises ValueError for
-    collections of both modes.
+    which no statement speaks are left out, but for those of `given`: theirs has no line. `receipts`
+    are those that are known, `as_of` is the day that ages are counted to; `everything` False leaves
+    out rows that agree. Raises ValueError for collections of both modes.
     """
     with open_engine(collections) as engine:
         engine.register("loaded", collections, COLLECTIONS)
@@ -96,6 +100,7 @@ def match(
         engine.register("movements", movements, MOVEMENTS)
         engine.register("intents", intents, INTENTS)
         engine.register("receipts", receipts, RECEIPTS)
+        engine.register("given", columns.frame(CHANNELS, {"channel": list(given)}), CHANNELS)
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.register("rules", breaks.table(breaks.OPERATOR), RULES)
         engine.run(query("operator/pairs", carried=literal(CARRIED)))

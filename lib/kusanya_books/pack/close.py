@@ -291,6 +291,7 @@ def _all_compared(inputs: Inputs) -> tuple[Compared, ...]:
         last=inputs.period.last,
         books=inputs.ledger is not None,
         operators=inputs.operator_channels,
+        has_settlement=statement is not None,
         settled=sorted({name or "" for name, _ in inputs.settled_channels}),
         by_item=statement is not None and bool(statement["collection_id"].notna().any()),
     )

@@ -27,14 +27,12 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     books: bool = False
     operators: Mapping[str, bool] = {}
     """The channels of operators' statements, and whether those named fees."""
+    has_settlement: bool = False
+    """Whether a settlement statement was given: it is of all channels, though it may name few."""
     settled: Collection[str] = ()
-    """The channels of a settlement statement; one without a name stands for all."""
+    """The channels that it names; one without a name stands for all."""
     by_item: bool = False
-    """Whether the settlement statement named each collection."""
-
-    def is_settled(self, channel: str | None, day: date) -> bool:
-        """Return whether payouts of a channel's day were compared."""
-        return self.first <= day <= self.last and bool({"", channel} & set(self.settled))
+    """Whether it names each collection."""
 
 
 class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,15 +95,22 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         return otherwise | frozenset(self.paid_since.loc[self.paid_since["leg"] == leg, "id"])
 
     def settled_of(self, due: pd.DataFrame) -> pd.DataFrame:
-        """Return what is due for channels and days whose payouts were compared."""
-        keys = zip(_plain(due["channel"]), due["business_day"].dt.date, strict=True)
-        settled = [any(one.is_settled(*key) for one in self.compared) for key in keys]
+        """Return what is due for days whose payouts were compared."""
+        spans = [(one.first, one.last) for one in self.compared if one.has_settlement]
+        days = due["business_day"].dt.date
+        settled = [any(first <= day <= last for first, last in spans) for day in days]
         return due[pd.Series(settled, due.index, dtype="bool")]
+
+    @property
+    def operators(self) -> frozenset[str]:
+        """Return the channels of which an operator's statement was given in any of the periods."""
+        return frozenset(name for one in self.compared for name in one.operators)
 
     @property
     def settlement(self) -> Compared:
         """Return the newest period with a settlement statement, and its own where none had one."""
-        return next((one for one in reversed(self.compared) if one.settled), self.own)
+        given = (one for one in reversed(self.compared) if one.has_settlement)
+        return next(given, self.own)
 
     @property
     def own(self) -> Compared:

@@ -110,12 +110,24 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def operator_channels(self) -> dict[str, bool]:
-        """Return the channels of the operators' statements, and whether those name fees."""
-        if self.movements is None:
-            return {}
-        lines = self.movements[self.movements["leg"] == "operator"]
+        """Return the channels of the operators' statements, and whether those name fees.
+
+        One without a line says that nothing came, and not whose it is: it is of the channels of the
+        period before that no other one names.
+        """
+        moved = columns.empty(MOVEMENTS) if self.movements is None else self.movements
+        lines = moved[moved["leg"] == "operator"]
         names_fee = lines["fee"].notna() | (lines["kind"] == "fee")
-        return {str(name): bool(fees.any()) for name, fees in names_fee.groupby(lines["channel"])}
+        named = {str(name): bool(fees.any()) for name, fees in names_fee.groupby(lines["channel"])}
+        if self.carried is None or not self.empty_statements:
+            return named
+        return {**self.carried.own.operators, **named}
+
+    @property
+    def empty_statements(self) -> tuple[str, ...]:
+        """Return the operators' statements without a line: they do not say whose they are."""
+        loads = (load for load in self.quality if load.leg == "operator")
+        return tuple(load.source for load in loads if not (load.kept or load.rejected))
 
     @property
     def settled_channels(self) -> frozenset[tuple[str | None, str]]:

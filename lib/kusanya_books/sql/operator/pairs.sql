@@ -28,12 +28,22 @@ CREATE TEMP TABLE payments AS
 SELECT * FROM moves WHERE is_completed AND NOT is_copied AND kind = 'payment' AND amount > 0;
 
 -- What a statement speaks of: its channels, and the days from its first line to its last. A line that
--- was carried is no statement: it speaks of its own day, where that is judged again.
+-- was carried is no statement: it speaks of its own day, where that is judged again. One without a line
+-- reaches no day.
 CREATE TEMP TABLE covered AS
-SELECT account, currency, min(day) AS from_day, max(day) AS to_day
-FROM moves
-WHERE NOT regexp_matches(input, {carried}) OR day BETWEEN {first_day} AND {last_day}
-GROUP BY account, currency;
+WITH spoken AS (
+    SELECT account, currency, min(day) AS from_day, max(day) AS to_day
+    FROM moves
+    WHERE NOT regexp_matches(input, {carried}) OR day BETWEEN {first_day} AND {last_day}
+    GROUP BY account, currency
+)
+
+SELECT account, currency, from_day, to_day FROM spoken
+UNION ALL
+SELECT DISTINCT c.channel AS account, c.currency, NULL::DATE AS from_day, NULL::DATE AS to_day
+FROM collections AS c
+SEMI JOIN given AS g ON g.channel = c.channel
+ANTI JOIN spoken AS s ON s.account = c.channel AND s.currency = c.currency;
 
 CREATE TEMP TABLE received AS
 SELECT
