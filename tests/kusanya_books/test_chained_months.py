@@ -6,6 +6,7 @@ A checker that knows the files alone says what each close must and may say.
 import csv
 import shutil
 from collections.abc import Callable, Sequence
+from datetime import datetime, time
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -20,6 +21,7 @@ from tests.kit.chain.checker import is_named, names, unfounded
 from tests.kit.chain.closing import Closed, close_chain
 from tests.kit.chain.faults import FAULTS, Planted, Planter
 
+from kusanya.domain.business_day import EAT
 from kusanya_books import columns
 from kusanya_books.columns import DUE
 from kusanya_books.judge import findings, roll_forward
@@ -161,6 +163,32 @@ def test_an_operator_that_pays_out_once_a_week_is_known_on_the_nights_between(
             for item in close.items
             if item["channel"] == world.DIRECT and (item["leg"] == "statement")
         ] == []
+
+
+def pay_out_directly(month: world.Month, channel: str) -> None:
+    """Let an operator pay out in a month what the provider's statement pays."""
+    mine = [row for row in month.settlement if row["channel"] == channel]
+    month.settlement[:] = [row for row in month.settlement if row["channel"] != channel]
+    for row in mine:
+        at = datetime.combine(row["business_day"], time(23), tzinfo=EAT)
+        said = {"kind": "payout", "receipt": row["batch_id"], "amount": -row["net"], "at": at}
+        plain = {"reference": "", "fee": "", "currency": row["currency"], "details": ""}
+        month.operator[channel].append({**plain, "channel": channel, **said})
+
+
+@pytest.mark.parametrize("month", [0, 1], ids=["no more", "from now on"])
+def test_who_pays_a_channel_out_changes_and_the_bank_has_what_both_paid(
+    tmp_path: Path, empty_store: Path, month: int
+) -> None:
+    rng = Random(3)  # noqa: S311 - a repeatable choice
+    made = world.chain(rng, months=2, size=16)
+    pay_out_directly(made.months[month], world.DIRECT)
+    last = [one for one in made.payments[0] if one.at.date() == made.months[0].last]
+    assert any(one.channel == world.DIRECT for one in last), "nothing crosses the month's edge"
+    shutil.copy(empty_store, tmp_path / "store.db")
+    for close in close_chain(made, tmp_path, tmp_path / "store.db"):
+        of_bank = [item for item in close.items if item["leg"] == "bank"]
+        assert [item for item in of_bank if item["standing"] == "break"] == []
 
 
 def test_a_provider_that_stops_paying_a_channel_owes_it_though_its_operator_pays_out_too(

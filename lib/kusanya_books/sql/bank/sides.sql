@@ -59,7 +59,10 @@ of_batches AS (
     WHERE NOT EXISTS (
         SELECT 1
         FROM of_operator AS o
-        WHERE coalesce(o.channel, '') = coalesce(s.channel, '') AND o.currency = s.currency
+        WHERE coalesce(o.channel, '') = coalesce(s.channel, '')
+            AND o.currency = s.currency
+            -- Who pays a channel out may change from one period to the next.
+            AND (o.day < {first_day}) = (coalesce(s.business_day::DATE, {last_day}) < {first_day})
     )
     GROUP BY
         s.channel,
