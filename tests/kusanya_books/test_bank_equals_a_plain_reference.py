@@ -209,11 +209,12 @@ def payouts_of(paid: list[Row], settled: list[Row]) -> list[Row]:
                 "keys": (row["receipt"], row["reference"]),
             }
             found[tuple(payout.values()), row["at"]] = payout
-    told = {(row["channel"], row["currency"]) for row in found.values()}
+    told = {(row["channel"], row["currency"], row["day"] < WEEK.first) for row in found.values()}
     batches: dict[Any, list[Row]] = defaultdict(list)
     for row in settled:
         account = (row["channel"], row["currency"])
-        if account not in told:
+        is_earlier = (row["day"] or WEEK.last) < WEEK.first
+        if (*account, is_earlier) not in told:
             day = row["day"] if row["batch_id"] is None else None
             batches[account, row["batch_id"], day].append(row)
     for ((channel, currency), batch, own_day), rows in batches.items():
