@@ -292,6 +292,24 @@ def test_every_fault_of_the_operator_has_a_name_and_the_receipts_are_given_back(
     pd.testing.assert_frame_equal(brief.bridge, found.bridge)
 
 
+def test_of_a_statement_without_a_line_every_payment_of_its_channel_is_compared(
+    collections_of: Make,
+) -> None:
+    collections = collections_of(
+        {}, {"channel": "TIGO_TZ", "amount": 300}, {"channel": "TIGO_TZ", "currency": "KES"},
+        {"channel": "TIGO_TZ", "status": "failed", "failure_code": "declined"},
+        {"channel": "AIRTEL_TZ", "amount": 70},
+    )  # fmt: skip
+    line = {"receipt": "A1", "reference": "R-1", "amount": 1_000, "at": noon(5)}
+    for channels, alone in ((), set()), (("TIGO_TZ",), {"col_2", "col_3"}):
+        for lines in ([line], []):
+            found = operator.match(collections, movements_of(*lines), period=MARCH, given=channels)
+            rows = found.rows[found.rows["line_no"].isna()]
+            assert set(rows["collection_id"]) == alone
+            assert set(rows["break_code"]) <= {"operator_pending", "operator_not_reached"}
+            assert found.unexplained == 0
+
+
 def test_balances_that_the_movements_do_not_make_are_said(collections_of: Make) -> None:
     lines = [
         {"receipt": "A1", "reference": "R-1", "amount": 1_000, "balance": 6_000, "at": noon(5)},
