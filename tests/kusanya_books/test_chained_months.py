@@ -138,7 +138,7 @@ def test_an_operator_that_pays_out_itself_is_not_missing_from_the_settlement_sta
     tmp_path: Path, empty_store: Path, *, nights: bool, way: str
 ) -> None:
     days, months = (1, 3) if nights else (None, 2)
-    rng = Random(5)  # noqa: S311 - a repeatable choice
+    rng = Random(5 if nights else 3)  # noqa: S311 - a repeatable choice
     made = world.chain(rng, months=months, days=days, size=8, direct=True, **WAYS[way])
     shutil.copy(empty_store, tmp_path / "store.db")
     for close in close_chain(made, tmp_path, tmp_path / "store.db", is_nightly=nights):
