@@ -407,7 +407,7 @@ class News(msgspec.Struct, frozen=True):
     """Months with a payment that failed after all, and by which close that is heard."""
     has_books: bool = True
     days: int | None = None
-    """How many days each period has; None for months."""
+    """How many days each period has; None for months. Those of one day are closed at night."""
     abroad: bool = False
     """Whether some payments are of another currency."""
     direct: bool = False
@@ -442,11 +442,11 @@ def wrong_in(
     seed: int, faults: Sequence[Draw], home: Path, store: Path, news: News = SOON
 ) -> list[str]:
     """Return what is wrong with the closes of a seed's chain with these faults in it."""
-    rng = Random(seed)  # noqa: S311 - a repeatable choice
+    rng, is_nightly = Random(seed), news.days == 1  # noqa: S311 - a repeatable choice
     way = rng.choice(list(WAYS.values())) if news.habit not in BY_DAY else WAYS["by day"]
     made = world.chain(
         rng,
-        months=3,
+        months=5 if is_nightly else 3,
         size=rng.randint(10, 24),
         days=news.days,
         abroad=news.abroad,
@@ -475,15 +475,17 @@ def wrong_in(
         has_books=news.has_books,
         left_out=news.left_out,
         is_twice=news.is_twice,
+        is_nightly=is_nightly,
     )
     for close in closes:
         right = ReportVerdict.RECONCILED if news.has_books else ReportVerdict.NOT_PROVEN
         where, stands = f"month {close.number}", close.result.verdict is right
-        is_deaf = close.number == silent and news.has_books
+        # What is heard of a night may be heard on the next days.
+        is_deaf = close.number == silent and news.has_books and not is_nightly
         if stands and (close.known.certain or is_deaf):
             found.append(f"{where}: {right.value}, with {close.known.certain} open")
         # What comes a day later may lack of the last day: what is said of it must be borne out.
-        may_lack = news.habit is not None and close.known.waiting
+        may_lack = (is_nightly or news.habit is not None) and close.known.waiting
         if not close.known.certain and not stands and close.number != silent and not may_lack:
             only = {row["finding"] for row in close.result.findings if row["rows"]}
             if close.number in news.late and findings.LATE in only:
@@ -521,11 +523,14 @@ def late_news(seed: int) -> News:
         by = rng.randrange(said, max(3, said + 1))
         contradicted.append((number, heard_by if by == silent else by))
     has_books = rng.random() < 0.8
-    days, abroad = rng.choice([None, None, 7]), rng.random() < 0.4
+    days, abroad = rng.choice([None, None, 7, 1]), rng.random() < 0.4
     files = drawn_files(seed)
     if silent is not None and files["habit"] == "by the day of the payout":
         # Of a month of which little was heard nobody can tell what day its lines are of.
         files["habit"] = None
+    if days == 1:
+        files |= {"left_out": [], "is_twice": False}
+        files["habit"] = "a day later" if files["habit"] == "a day later" else None
     return News(silent, heard_by, contradicted, has_books, days, abroad, **files)
 
 

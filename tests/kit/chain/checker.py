@@ -81,7 +81,12 @@ class Open(msgspec.Struct, frozen=True):
 
 
 def open_after(
-    closes: Sequence[Given], paid: Iterable[Paid], *, has_books: bool = True, said: Said = PLAINLY
+    closes: Sequence[Given],
+    paid: Iterable[Paid],
+    *,
+    has_books: bool = True,
+    said: Said = PLAINLY,
+    grace: timedelta = GRACE,
 ) -> Open:
     """Return what is open after the last of these closes; `paid` is what the service said by it."""
     last = closes[-1].last
@@ -93,7 +98,7 @@ def open_after(
         **_bank(closes),
     }
     left = {key: balance for key, balance in every.items() if balance.amount}
-    early = {key for key, balance in left.items() if balance.newest > last - GRACE}
+    early = {key for key, balance in left.items() if balance.newest > last - grace}
     return Open(
         certain={key: one.amount for key, one in left.items() if key not in early},
         waiting={key: one.amount for key, one in left.items() if key in early},

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 from tests.kit.chain import world
-from tests.kit.chain.checker import Given, Open, Paid, Said, open_after
+from tests.kit.chain.checker import GRACE, Given, Open, Paid, Said, open_after
 
 from kusanya.domain.business_day import EAT
 from kusanya.store import Store
@@ -78,7 +78,8 @@ def close_chain(
         result = close.run(request, out=home / "packs")
         previous = result.folder
         said = Said(later=made.dated_later, together=made.paid_together)
-        known = open_after(closes, _paid(made, number), has_books=has_books, said=said)
+        grace = 2 * GRACE if is_nightly else GRACE
+        known = open_after(closes, _paid(made, number), has_books=has_books, said=said, grace=grace)
         yield Closed(number, result, _open_items(result), known)
 
 

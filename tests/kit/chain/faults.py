@@ -63,8 +63,8 @@ class Spot(msgspec.Struct, frozen=True):
 
     @property
     def then(self) -> date:
-        """Return the day on which it is put right."""
-        return self.month.last + 5 * DAY
+        """Return the day on which it is put right: of a night's, the next one."""
+        return min(self.month.last + 5 * DAY, self.later.last)
 
     @property
     def at(self) -> datetime:
@@ -280,29 +280,32 @@ def _settled_of_nobody(spot: Spot) -> tuple[Key, int]:
     return ("statement", own), net
 
 
-def _credit(spot: Spot) -> dict[str, Any]:
-    return next(row for row in spot.month.bank if spot.payment.batch in row["details"])
+def _credit(spot: Spot) -> tuple[Month, dict[str, Any]]:
+    """Return the bank's line of the payment's payout, and the month that it lies in."""
+    months = spot.chain.months[spot.number :]
+    rows = ((month, row) for month in months for row in month.bank)
+    return next((month, row) for month, row in rows if spot.payment.batch in row["details"])
 
 
 def _taken_back(spot: Spot) -> tuple[Key, int]:
-    credit, name = _credit(spot), spot.payment.batch
+    (month, credit), name = _credit(spot), spot.payment.batch
     back = {**credit, "amount": -credit["amount"], "kind": "other"}
     back |= {"at": credit["at"] + timedelta(hours=3), "details": f"PAYOUT REVERSED {name}"}
-    spot.month.bank.append(back)
+    month.bank.append(back)
     spot.later.bank.append({**credit, "at": spot.at})
     return ("bank", name), -credit["amount"]
 
 
 def _short_at_bank(spot: Spot) -> tuple[Key, int]:
-    credit, name = _credit(spot), spot.payment.batch
+    (_, credit), name = _credit(spot), spot.payment.batch
     credit["amount"] -= 700
     spot.later.bank.append(credited(name, 700, spot.then))
     return ("bank", name), -700
 
 
 def _missing_at_bank(spot: Spot) -> tuple[Key, int]:
-    credit, name = _credit(spot), spot.payment.batch
-    spot.month.bank.remove(credit)
+    (month, credit), name = _credit(spot), spot.payment.batch
+    month.bank.remove(credit)
     spot.later.bank.append({**credit, "at": spot.at})
     return ("bank", name), -credit["amount"]
 
@@ -376,8 +379,8 @@ class Planter:
 
     def _suits(self, fault: str, number: int, payment: Payment) -> bool:
         month = self._chain.months[number]
-        # Well inside the month: what lies at its edge may come by itself.
-        inside = payment.at.date() < month.last - 3 * DAY
+        # Well inside the month: what lies at its edge may come by itself. A night is all edge.
+        inside = payment.at.date() < month.last - 3 * DAY or month.first == month.last
         settled = fault not in _OF_STATEMENT or payment.channel in self._chain.settled
         told = fault not in _OF_OPERATOR or payment.channel in OPERATORS
         return inside and settled and told and payment.batch not in self._taken
