@@ -268,6 +268,8 @@ def test_a_period_is_closed_from_an_export_as_from_its_store(
     assert (ended.breaks, ended.by_code) == (of_store.breaks, of_store.by_code)
     assert ended.breaks > 5
     assert ended.unexplained == 0
+    said = [(one.folder / "report.html").read_text() for one in (ended, of_store) if one.folder]
+    assert ["an export; the SHA-256 of its collections" in page for page in said] == [True, False]
     for name in ("csv/breaks.csv", "csv/bridge.csv", "csv/fees.csv", "closed.parquet"):
         assert (ended.folder / name).read_bytes() == (of_store.folder / name).read_bytes(), name
     assert close.delta(ended.folder, CloseRequest(store=str(folder))).empty

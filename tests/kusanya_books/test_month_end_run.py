@@ -152,7 +152,7 @@ def test_a_rejected_row_closes_nothing_and_stands_in_the_pack(store: Store, tmp_
     assert (found.verdict, found.exit_code) == ("not closed", 1)
     assert found.sentence.startswith("Not closed: 2 input row(s) could not be read")
     assert "amount is not a whole number" in found.sentence
-    assert "and 1 more" in found.sentence
+    assert ", and 1 more on the page unread" in found.sentence
     assert found.folder is not None
     assert "Not closed: do not sign." in (found.folder / "report.html").read_text(encoding="utf-8")
     unread = (found.folder / "csv" / "unread.raw.csv").read_text(encoding="utf-8").splitlines()

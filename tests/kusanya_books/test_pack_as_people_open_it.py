@@ -178,6 +178,9 @@ def test_every_sheet_says_whose_it_is_which_run_and_how_it_ended(
     signed = [cell.value for row in book["sign_off"].iter_rows() for cell in row if cell.value]
     closed = hashlib.sha256((folder / "closed.parquet").read_bytes()).hexdigest()
     assert {run_id, closed, "prepared by", "reviewed by", "date"} <= set(signed)
+    facts = {row[0].value: row[1].value for row in book["sign_off"].iter_rows()}
+    assert (facts["books of"], facts["mode"]) == ("The Shop", "live")
+    assert facts["business days"] == str(made.inputs.period)
 
 
 def test_the_statement_leads_from_every_total_to_the_other_and_leaves_nothing(
