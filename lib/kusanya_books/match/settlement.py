@@ -99,7 +99,9 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
         as_of=inputs.judged_on,
         known=Known(
             owed=None if inputs.carried is None else _owed(inputs.carried),
-            settled_before=() if inputs.carried is None else inputs.carried.own.settled,
+            settled_before=()
+            if inputs.carried is None
+            else inputs.carried.settled_before(inputs.period.first),
             paid_by_operators=inputs.paid_by_operators,
         ),
         everything=everything,

@@ -15,6 +15,7 @@ BOOKS: Final = "books"
 """The leg of the books, in items and in the ids of breaks."""
 STATEMENT: Final = "statement"
 """The leg of the settlement statement."""
+_MONTH: Final = 31 * DAY
 CARRIED: Final = r" \(until \d+-\d+-\d+\)$"
 """How the name of a file ends whose lines were carried from an earlier period, as a pattern."""
 
@@ -108,9 +109,16 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def settlement(self) -> Compared:
-        """Return the newest period with a settlement statement, and its own where none had one."""
-        given = (one for one in reversed(self.compared) if one.has_settlement)
-        return next(given, self.own)
+        """Return the newest period whose settlement statement has a line, and else its own."""
+        return next((one for one in reversed(self.compared) if one.settled), self.own)
+
+    def settled_before(self, first: date) -> frozenset[str]:
+        """Return the channels that settlement statements named within a month before a day.
+
+        That of one night may name few.
+        """
+        spans = (one for one in self.compared if one.last >= first - _MONTH)
+        return frozenset(name for one in spans for name in one.settled)
 
     @property
     def own(self) -> Compared:

@@ -141,8 +141,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     def paid_by_operators(self) -> frozenset[tuple[str, str]]:
         """Return the channels and currencies that operators pay out themselves.
 
-        The settlement statement names none of them, nor did that of the period before, and their
-        own statements have payouts, or had them then.
+        The settlement statement names none of them, nor did one of the month before, and their own
+        statements have payouts, or had them in the period before.
         """
         settled = self.settled_channels
         if self.statement is None or any(channel is None for channel, _ in settled):
@@ -152,7 +152,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         paid = paid[paid["channel"].notna()]
         mine = frozenset(zip(paid["channel"], paid["currency"], strict=True))
         if self.carried is not None:
-            mine = frozenset(key for key in mine if key[0] not in self.carried.own.settled)
+            before = self.carried.settled_before(self.period.first)
+            mine = frozenset(key for key in mine if key[0] not in before)
             mine |= frozenset(self.carried.payers)
         return mine - settled
 

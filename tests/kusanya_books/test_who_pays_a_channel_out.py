@@ -1,0 +1,77 @@
+"""Whether a channel is paid out by its operator, or the provider owes it."""
+
+from datetime import timedelta
+from typing import Any
+
+import msgspec
+import pandas as pd
+import pytest
+from tests.kit.earlier import compared
+from tests.kit.movements import movements_of
+
+from kusanya_books import columns
+from kusanya_books.columns import ITEMS, LEDGER, STATEMENT
+from kusanya_books.read import load
+from kusanya_books.request.close_request import CloseRequest
+from kusanya_books.request.days import period
+from kusanya_books.request.earlier_period import EarlierPeriod
+from kusanya_books.request.report_inputs import Inputs
+
+NIGHT = period("2026-03-20..2026-03-20")
+
+
+def night(*spans: tuple[int, list[str]], payers: Any = ()) -> Inputs:
+    """Return the inputs of a night on which Airtel's operator pays out, and the provider M-Pesa.
+
+    Before it lie closes that ended so many days earlier, with the channels that they had settled.
+    """
+    last = NIGHT.first - timedelta(days=1)
+    history = [
+        one
+        for days, settled in spans
+        for day in [last - timedelta(days=days)]
+        for one in compared(period(f"{day}..{day}"), has_settlement=True, settled=settled)
+    ]
+    earlier = EarlierPeriod(
+        run_id="earlier",
+        period=period(f"{last}..{last}"),
+        items=columns.empty(ITEMS),
+        lines=columns.empty(LEDGER),
+        compared=tuple(history),
+        payers=payers,
+    )
+    row = {"channel": "MPESA_TZ", "currency": "TZS", "net": 982, "business_day": NIGHT.first}
+    statement = pd.DataFrame([{**dict.fromkeys(STATEMENT.columns), **row, "line_no": 1}])
+    statement["business_day"] = pd.to_datetime(statement["business_day"])
+    return msgspec.structs.replace(
+        load.inputs(CloseRequest(mode="live", period="2026-03")),
+        period=NIGHT,
+        statement=columns.frame(STATEMENT, statement),
+        movements=movements_of(
+            {"channel": "AIRTEL_TZ", "kind": "payout", "amount": -500, "receipt": "A1"}
+        ),
+        carried=earlier if spans else None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("spans", "pays"),
+    [
+        ([], True),
+        ([(0, ["MPESA_TZ"])], True),
+        ([(0, ["MPESA_TZ", "AIRTEL_TZ"])], False),
+        ([(1, ["AIRTEL_TZ"]), (0, [])], False),
+        ([(30, ["AIRTEL_TZ"]), (0, [])], False),
+        ([(31, ["AIRTEL_TZ"]), (0, [])], True),
+    ],
+)
+def test_an_operator_pays_out_itself_where_the_provider_did_not_for_a_month(
+    spans: list[tuple[int, list[str]]], *, pays: bool
+) -> None:
+    found = night(*spans).paid_by_operators
+    assert found == ({("AIRTEL_TZ", "TZS")} if pays else set())
+
+
+def test_who_paid_out_itself_before_goes_on() -> None:
+    found = night((0, ["MPESA_TZ"]), payers=[("HALOPESA_TZ", "TZS"), ("MPESA_TZ", "TZS")])
+    assert found.paid_by_operators == {("AIRTEL_TZ", "TZS"), ("HALOPESA_TZ", "TZS")}
