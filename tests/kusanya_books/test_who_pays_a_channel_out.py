@@ -15,6 +15,7 @@ from kusanya_books.read import load
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import period
 from kusanya_books.request.earlier_period import EarlierPeriod
+from kusanya_books.request.quality import Quality
 from kusanya_books.request.report_inputs import Inputs
 
 NIGHT = period("2026-03-20..2026-03-20")
@@ -70,6 +71,36 @@ def test_an_operator_pays_out_itself_where_the_provider_did_not_for_a_month(
 ) -> None:
     found = night(*spans).paid_by_operators
     assert found == ({("AIRTEL_TZ", "TZS")} if pays else set())
+
+
+@pytest.mark.parametrize(
+    ("before", "empty", "given"),
+    [
+        ([["MPESA_TZ", "AIRTEL_TZ"]], 1, {"AIRTEL_TZ", "MPESA_TZ"}),
+        ([["MPESA_TZ", "AIRTEL_TZ"], ["AIRTEL_TZ"]], 1, {"AIRTEL_TZ", "MPESA_TZ"}),
+        ([["MPESA_TZ", "AIRTEL_TZ"]], 0, {"AIRTEL_TZ"}),
+        ([["MPESA_TZ", "AIRTEL_TZ", "TIGO_TZ"]], 1, {"AIRTEL_TZ"}),
+        ([["MPESA_TZ", "AIRTEL_TZ", "TIGO_TZ"]], 2, {"AIRTEL_TZ", "MPESA_TZ", "TIGO_TZ"}),
+        ([["AIRTEL_TZ"]], 1, {"AIRTEL_TZ"}),
+    ],
+)
+def test_a_statement_without_a_line_is_of_the_channel_that_no_other_one_names(
+    before: list[list[str]], empty: int, given: set[str]
+) -> None:
+    inputs = night((0, []))
+    assert inputs.carried is not None
+    [own] = inputs.carried.compared
+    history = tuple(
+        msgspec.structs.replace(own, operators=dict.fromkeys(names, False)) for names in before
+    )
+    inputs = msgspec.structs.replace(
+        inputs,
+        carried=msgspec.structs.replace(inputs.carried, compared=history),
+        quality=tuple(
+            Quality(source=f"operator {number}.csv", rows=0, kept=0) for number in range(empty)
+        ),
+    )
+    assert set(inputs.operator_channels) == given
 
 
 def test_who_paid_out_itself_before_goes_on() -> None:

@@ -81,10 +81,10 @@ def _of_files(inputs: Inputs, bank: BankMatch | None) -> Iterator[str]:
 
 def _of_empty_files(inputs: Inputs, found: dict[coverage.Key, coverage.Taken]) -> Iterator[str]:
     """Yield what an operator's statement without a line leaves open: whose payments it may lack."""
-    if inputs.carried is not None and inputs.carried.own.operators:
-        return  # whose it is, is known of the period before
     paid = {channel for (channel, _), one in found.items() if one.rows}
     lacking = paid - set(inputs.operator_channels)
+    if inputs.carried is not None and inputs.carried.operators:
+        lacking &= set(inputs.unnamed)  # of a channel that never had a statement none lacks
     if inputs.empty_statements and lacking:
         yield (
             f"{', '.join(inputs.empty_statements)}: there is no line in it, and money came on "

@@ -117,8 +117,14 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
 
         That of one night may name few.
         """
-        spans = (one for one in self.compared if one.last >= first - _MONTH)
-        return frozenset(name for one in spans for name in one.settled)
+        return frozenset(name for one in self._lately(first) for name in one.settled)
+
+    def operators_before(self, first: date) -> dict[str, bool]:
+        """Return the same of operators' statements, and whether the newest of each named fees."""
+        return {name: fee for one in self._lately(first) for name, fee in one.operators.items()}
+
+    def _lately(self, first: date) -> list[Compared]:
+        return [one for one in self.compared if one.last >= first - _MONTH]
 
     @property
     def own(self) -> Compared:

@@ -112,16 +112,24 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     def operator_channels(self) -> dict[str, bool]:
         """Return the channels of the operators' statements, and whether those name fees.
 
-        One without a line says that nothing came, and not whose it is: it is of the channels of the
-        period before that no other one names.
+        One without a line says that nothing came, and not whose it is: where there are as many as
+        channels of the month before that no other one names, they are of those.
         """
         moved = columns.empty(MOVEMENTS) if self.movements is None else self.movements
         lines = moved[moved["leg"] == "operator"]
         names_fee = lines["fee"].notna() | (lines["kind"] == "fee")
         named = {str(name): bool(fees.any()) for name, fees in names_fee.groupby(lines["channel"])}
-        if self.carried is None or not self.empty_statements:
-            return named
-        return {**self.carried.own.operators, **named}
+        return named | (self.unnamed if len(self.unnamed) <= len(self.empty_statements) else {})
+
+    @property
+    def unnamed(self) -> dict[str, bool]:
+        """Return the channels of operators' statements of the month before that none names now."""
+        if self.carried is None:
+            return {}
+        known = self.carried.operators_before(self.period.first)
+        moved = columns.empty(MOVEMENTS) if self.movements is None else self.movements
+        named = set(moved.loc[moved["leg"] == "operator", "channel"])
+        return {name: fees for name, fees in known.items() if name not in named}
 
     @property
     def empty_statements(self) -> tuple[str, ...]:
