@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.kit.payments import by_event, watch
 
 import kusanya_books as reconcile
-from kusanya.errors import ConfigurationError, PackRefused
+from kusanya.errors import ConfigurationError, InputRefused, PackRefused
 from kusanya.intents.ruling import ruled
 from kusanya.state.observation import Observation
 from kusanya.store import Store
@@ -346,6 +346,20 @@ def test_a_folder_that_is_no_pack_or_of_another_store_is_refused(
         CloseRequest(**options, previous=str(closed.folder)), out=tmp_path / "out"
     )
     assert "another store" in found.sentence
+
+
+def test_a_pack_of_an_older_version_is_no_earlier_period(store: Store, tmp_path: Path) -> None:
+    made = report.report(
+        load.inputs(CloseRequest(store=str(tmp_path / "store.db"), mode="live", period="2026-03"))
+    )
+    first = close.pack(made, out=tmp_path / "out")
+    assert first.folder is not None
+    path = first.folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    del manifest[earlier_pack.COMPARED]
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(InputRefused, match="an older version made this pack; close its period"):
+        earlier_pack.read(first.folder)
 
 
 def test_a_pack_that_was_edited_is_not_overwritten(store: Store, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def judge(
     first = carried.judged_from if known else inputs.period.first
     span = msgspec.structs.replace(inputs.period, first=min([first, *days]))
     collections = known_collections(inputs, carried.keys())
-    moved = carried.with_movements(_movements(inputs))
+    moved = carried.with_movements(inputs.moved)
     now: dict[str, Item | None] = {}
     parts = {leg: [item for item in was if item["leg"] == leg] for leg in LEGS}
     since: list[Item] = []
@@ -109,15 +109,16 @@ def to_carry(inputs: Inputs, items: pd.DataFrame) -> tuple[pd.DataFrame, pd.Data
     period: the next one may be given.
     """
     open_ = [item for item in columns.dicts(items) if is_carried(item)]
-    movements = _movements(inputs)
-    every = movements if inputs.carried is None else inputs.carried.with_movements(movements)
+    every = inputs.moved
+    if inputs.carried is not None:
+        every = inputs.carried.with_movements(every)
     of_bank = [item for item in open_ if item["leg"] == BANK]
     keep = _names(inputs, every, [item for item in open_ if item["leg"] == OPERATOR])
     first = None
     if of_bank:
         widened = pd.Timedelta(days=inputs.tolerance.widen_days)
         first = min(item["day"] for item in of_bank) - widened
-    elif not any(load.leg == BANK for load in inputs.quality):
+    elif not inputs.has_bank:
         last = pd.Timestamp(inputs.period.last)
         first = last - pd.Timedelta(days=inputs.tolerance.settle_days)
     if first is not None:
@@ -160,10 +161,6 @@ def _names(inputs: Inputs, every: pd.DataFrame, of_operator: list[Item]) -> "pd.
     placed = zip(every["line_no"], every["business_day"], strict=True)
     named |= pd.Series([place in lines for place in placed], every.index)
     return named & (every["leg"] == "operator")
-
-
-def _movements(inputs: Inputs) -> pd.DataFrame:
-    return columns.empty(MOVEMENTS) if inputs.movements is None else inputs.movements
 
 
 def known_collections(inputs: Inputs, keys: pd.DataFrame) -> pd.DataFrame:
@@ -275,7 +272,7 @@ class _Offsets:
     """Lines that came since, each of which may clear one open item of its amount."""
 
     def __init__(self, inputs: Inputs, new: Collection[Item], own: pd.DataFrame) -> None:
-        self._movements, self._books = _movements(inputs), inputs.books
+        self._movements, self._books = inputs.moved, inputs.books
         self._new = [item for item in new if item["leg"] in LEGS]
         self._of_books = {item["row_no"]: item for item in new if item["leg"] == BOOKS}
         alone = own[(own["standing"] == "break") | own["break_code"].isin(_LEFT_ALONE)]

@@ -44,10 +44,9 @@ def of(inputs: Inputs, *, everything: bool = True) -> BankMatch | None:
     One without a line says that nothing came. Where no row of them could be read, its bridge says
     what they are worth, and it has no rows.
     """
-    has_lines = inputs.movements is not None and (inputs.movements["leg"] == "bank").any()
-    if not has_lines and not any(load.leg == "bank" for load in inputs.quality):
+    if not inputs.has_bank:
         return None
-    if not has_lines and has_unread(inputs.quality, of="bank"):
+    if not (inputs.moved["leg"] == "bank").any() and has_unread(inputs.quality, of="bank"):
         return BankMatch(
             rows=columns.empty(BANK_MATCHES),
             bridge=with_unread(columns.empty(LEG_BRIDGE), inputs.quality, of="bank"),

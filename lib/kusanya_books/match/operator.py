@@ -47,7 +47,8 @@ def of(inputs: Inputs, *, everything: bool = True) -> OperatorMatch | None:
 
     Where no row of them could be read, its bridge says what they are worth, and it has no rows.
     """
-    if not inputs.operator_channels:
+    given = inputs.operator_channels
+    if not given:
         if not has_unread(inputs.quality, of="operator"):
             return None
         return OperatorMatch(
@@ -65,7 +66,7 @@ def of(inputs: Inputs, *, everything: bool = True) -> OperatorMatch | None:
         as_of=inputs.judged_on,
         intents=inputs.intents,
         receipts=inputs.receipts,
-        given=inputs.operator_channels,
+        given=given,
         everything=everything,
     )
     bridge_ = with_unread(matched.bridge, inputs.quality, of="operator")

@@ -55,7 +55,10 @@ class EarlierPack(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(folder: Path) -> EarlierPack:
-    """Return what an earlier pack holds. Raises InputRefused when the folder is no pack."""
+    """Return what an earlier pack holds.
+
+    Raises InputRefused when the folder is no pack, or an older version made it.
+    """
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         closed = Dataset((folder / CLOSED_FILE,))
@@ -75,7 +78,7 @@ def read(folder: Path) -> EarlierPack:
                 begins=begins,
                 items=items(folder),
                 lines=lines.assign(row_no=numbers),
-                compared=msgspec.convert(manifest[COMPARED], tuple[Compared, ...]),
+                compared=msgspec.convert(manifest.get(COMPARED, ()), tuple[Compared, ...]),
                 payers=[(channel, currency) for channel, currency in manifest.get(PAYERS, ())],
                 movements=_maybe(folder / MOVEMENTS_FILE, MOVEMENTS),
                 payouts=_maybe(folder / PAYOUTS_FILE, STATEMENT),
@@ -83,6 +86,10 @@ def read(folder: Path) -> EarlierPack:
         _ = manifest["run_id"], Mode(made_from["mode"])
     except (OSError, ValueError, KeyError, TypeError, FrameError) as error:
         raise InputRefused(f"{folder.resolve().name} is not the folder of a pack") from error
+    if carried is not None and not carried.compared:
+        raise InputRefused(
+            f"{folder.resolve().name}: an older version made this pack; close its period again"
+        )
     return EarlierPack(manifest=manifest, closed=closed, carried=carried, begins=begins)
 
 

@@ -103,10 +103,26 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def movements_with_carried(self) -> pd.DataFrame:
         """Return the statements' lines, with those that the period before left open."""
-        movements = columns.empty(MOVEMENTS) if self.movements is None else self.movements
         if self.carried is None or not self.carried.follows(self.period):
-            return movements
-        return self.carried.with_movements(movements)
+            return self.moved
+        return self.carried.with_movements(self.moved)
+
+    @property
+    def moved(self) -> pd.DataFrame:
+        """Return the lines of operators' and banks' statements; none where none were given."""
+        return columns.empty(MOVEMENTS) if self.movements is None else self.movements
+
+    @property
+    def of_operators(self) -> pd.DataFrame:
+        """Return the lines of operators' statements; none where none were given."""
+        return self.moved[self.moved["leg"] == "operator"]
+
+    @property
+    def has_bank(self) -> bool:
+        """Return whether a bank's statement was given, be it without a line."""
+        return any(load.leg == "bank" for load in self.quality) or bool(
+            (self.moved["leg"] == "bank").any()
+        )
 
     @property
     def operator_channels(self) -> dict[str, bool]:
@@ -115,11 +131,10 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         One without a line says that nothing came, and not whose it is: where there are as many as
         channels of the month before that no other one names, they are of those.
         """
-        moved = columns.empty(MOVEMENTS) if self.movements is None else self.movements
-        lines = moved[moved["leg"] == "operator"]
+        lines, unnamed = self.of_operators, self.unnamed
         names_fee = lines["fee"].notna() | (lines["kind"] == "fee")
         named = {str(name): bool(fees.any()) for name, fees in names_fee.groupby(lines["channel"])}
-        return named | (self.unnamed if len(self.unnamed) <= len(self.empty_statements) else {})
+        return named | (unnamed if len(unnamed) <= len(self.empty_statements) else {})
 
     @property
     def unnamed(self) -> dict[str, bool]:
@@ -127,8 +142,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         if self.carried is None:
             return {}
         known = self.carried.operators_before(self.period.first)
-        moved = columns.empty(MOVEMENTS) if self.movements is None else self.movements
-        named = set(moved.loc[moved["leg"] == "operator", "channel"])
+        named = set(self.of_operators["channel"].unique())
         return {name: fees for name, fees in known.items() if name not in named}
 
     @property
@@ -155,9 +169,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         settled = self.settled_channels
         if self.statement is None or any(channel is None for channel, _ in settled):
             return frozenset()
-        moved = columns.empty(MOVEMENTS) if self.movements is None else self.movements
-        paid = moved[(moved["leg"] == "operator") & (moved["kind"] == "payout")]
-        paid = paid[paid["channel"].notna()]
+        lines = self.of_operators
+        paid = lines[(lines["kind"] == "payout") & lines["channel"].notna()]
         mine = frozenset(zip(paid["channel"], paid["currency"], strict=True))
         if self.carried is not None:
             before = self.carried.settled_before(self.period.first)

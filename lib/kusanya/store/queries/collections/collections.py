@@ -20,7 +20,6 @@ from sqlalchemy import (
     case,
     exists,
     func,
-    literal,
     literal_column,
     or_,
     select,
@@ -134,12 +133,44 @@ Ages = Mapping[str | None, timedelta]
 """An age by channel; that of None is every other channel's."""
 
 
-def _has_reached(it: Any, ages: Ages, now: datetime) -> ColumnElement[bool]:
-    """Return whether an open collection is as old as its channel's age says."""
-    rest = literal(to_us(now - ages[None]), BigInteger)
-    own = [(it.channel == name, to_us(now - age)) for name, age in ages.items() if name]
-    found: ColumnElement[bool] = it.created_at <= (case(*own, else_=rest) if own else rest)
-    return found
+@cache
+def _open_by_channel(channels: tuple[int, ...], phones: int) -> Select[Any]:
+    """Return the counts of open collections by channel; made once, as any statement.
+
+    `channels` is how many channels have an age of their own, of each age; `phones` is the place of
+    the age whose phones are counted.
+    """
+    it = collection.c
+    newest = (
+        select(it.channel, it.created_at, it.phone)
+        .where(it.mode == bindparam("of_mode"), it.final_seen_at.is_(None))
+        .order_by(it.created_at.desc(), it.id.desc())
+        .limit(bound_asked())
+        .subquery()
+    )
+    one = newest.c
+    reached = []
+    for place, count in enumerate(channels):
+        rest = bindparam(f"since_{place}", type_=BigInteger)
+        own = [
+            (
+                one.channel == bindparam(f"channel_{place}_{number}", type_=Text),
+                bindparam(f"since_{place}_{number}", type_=BigInteger),
+            )
+            for number in range(count)
+        ]
+        reached.append(one.created_at <= (case(*own, else_=rest) if own else rest))
+    return (
+        select(
+            one.channel,
+            func.min(one.created_at),
+            func.count(),
+            func.count(one.phone.distinct()).filter(reached[phones]),
+            *(func.count().filter(old) for old in reached),
+        )
+        .group_by(one.channel)
+        .order_by(one.channel)
+    )
 
 
 class Collections(NameSearch):
@@ -219,23 +250,16 @@ class Collections(NameSearch):
         `limit` are looked at: in a long outage the old ones must not hide a channel that hangs
         since. Raises StoreError.
         """
-        it = collection.c
-        newest = (
-            select(it.channel, it.created_at, it.phone)
-            .where(it.mode == mode.value, it.final_seen_at.is_(None))
-            .order_by(it.created_at.desc(), it.id.desc())
-            .limit(limit)
-            .subquery()
-        )
-        one = newest.c
-        reached = {name: _has_reached(one, of, now) for name, of in ages.items()}
-        query = select(
-            one.channel,
-            func.min(one.created_at),
-            func.count(),
-            func.count(one.phone.distinct()).filter(reached[phones]),
-            *(func.count().filter(old) for old in reached.values()),
-        ).group_by(one.channel)
+        values: dict[str, Any] = {"of_mode": mode.value, "bound": limit}
+        channels = []
+        for place, of in enumerate(ages.values()):
+            own = [(name, age) for name, age in of.items() if name is not None]
+            values[f"since_{place}"] = to_us(now - of[None])
+            for number, (name, age) in enumerate(own):
+                values[f"channel_{place}_{number}"] = name
+                values[f"since_{place}_{number}"] = to_us(now - age)
+            channels.append(len(own))
+        query = _open_by_channel(tuple(channels), list(ages).index(phones))
         with self._reading("count open collections") as connection:
             return tuple(
                 OpenPrompts(
@@ -245,9 +269,7 @@ class Collections(NameSearch):
                     phones=on_phones,
                     older=dict(zip(ages, older, strict=True)),
                 )
-                for channel, oldest, count, on_phones, *older in connection.execute(
-                    query.order_by(one.channel)
-                )
+                for channel, oldest, count, on_phones, *older in connection.execute(query, values)
             )
 
     def count_open(self, mode: Mode) -> int:
