@@ -436,13 +436,11 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "kusanya.receiver.handler",
             "kusanya.receiver.waiting",
-            "kusanya.receiver.background_resolution",
             "kusanya.receiver.admission",
         ),
         (
             "kusanya/receiver/test_receiver_handle.py",
             "kusanya/receiver/test_receiver_waiting.py",
-            "kusanya/receiver/test_background_resolution.py",
             "kusanya/receiver/test_pending_commits.py",
             "kusanya/receiver/test_receiver_bounds.py",
             "kusanya/receiver/test_receiver_under_attack.py",
