@@ -5,7 +5,6 @@ position and version. No wall clock takes part. A closed period is never rewritt
 late is a delta that the next pack carries.
 """
 
-import hashlib
 from collections.abc import Hashable
 from datetime import date
 from pathlib import Path
@@ -55,7 +54,7 @@ from kusanya_books.pack import (
 from kusanya_books.pack.account_map import AccountMap
 from kusanya_books.pack.imprint import imprint
 from kusanya_books.pack.journal_entries import Booked, Journals
-from kusanya_books.read import earlier_pack, load
+from kusanya_books.read import earlier_pack, load, pack_folder
 from kusanya_books.read.earlier_pack import EarlierPack
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import DAY, Period
@@ -148,12 +147,12 @@ def prepare(
     """
     folder = Path(request.previous)
     earlier = earlier_pack.read(folder) if request.previous else None
-    late, carried, asked = None, None if earlier is None else earlier.carried, request
+    late, carried, asked = None, None, request
     if earlier is not None:
         since = _sides(earlier, folder, request)
         late = compare(since.before, since.now, closed_run_id=str(earlier.manifest["run_id"]))
         basis = earlier.manifest["made_from"].get("basis", "gross")
-        carried = None if carried is None else _with_news(carried, since, late, basis=basis)
+        carried = _with_news(earlier.carried, since, late, basis=basis)
         asked = msgspec.structs.replace(request, as_of=since.as_of)
     booked_on = account_map.read(Path(request.accounts)) if request.accounts else None
     loaded = load.inputs(asked, carried=carried, evidence=True, on_disk=True, progress=progress)
@@ -201,7 +200,7 @@ def manifest(result: CloseResult) -> pd.DataFrame:
     """
     if result.folder is None:
         raise InputRefused(f"there is no pack: {result.sentence}")
-    files = earlier_pack.read(result.folder).manifest["files"]
+    files = pack_folder.manifest(result.folder)["files"]
     return columns.frame(
         FILES,
         {
@@ -449,4 +448,4 @@ def _plain(row: dict[Hashable, Any]) -> dict[str, Any]:
 
 
 def _digest(path: str) -> str | None:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else None
+    return on_disk.digest_of(Path(path)) if path else None

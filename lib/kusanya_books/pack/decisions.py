@@ -3,7 +3,6 @@
 A pack never changes. What people say goes to the store as facts, and the next run reads it there.
 """
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,8 +18,8 @@ from kusanya_books import columns
 from kusanya_books.columns import DType
 from kusanya_books.judge import open_items
 from kusanya_books.match import break_life
-from kusanya_books.read import earlier_pack
-from kusanya_books.read.earlier_pack import MANIFEST
+from kusanya_books.read import earlier_pack, pack_folder
+from kusanya_books.read.pack_folder import MANIFEST
 
 _PREFIX_LENGTH: Final = 4
 """Fewest characters of an id that may stand for the whole."""
@@ -60,12 +59,7 @@ def load(store: Store, pack: str | Path) -> OpenItems:
     was made from this store. Raises InputRefused where there is none, or it is another store's.
     """
     folder, manifest = _newest(Path(pack), store.store_id)
-    try:
-        frame = earlier_pack.items(folder)
-    except (OSError, ValueError) as error:
-        raise InputRefused(
-            f"{folder.name} holds no open items: an older version made it; run reconcile again"
-        ) from error
+    frame = earlier_pack.items(folder, manifest)
     mode = Mode(manifest["made_from"]["mode"])
     histories = store.breaks.histories(mode)
     said: dict[str, list[str | None]] = {
@@ -126,23 +120,13 @@ def _newest(pack: Path, store_id: str) -> tuple[Path, dict[str, Any]]:
     if not folders:
         raise InputRefused(f"{pack} is no pack and holds none: name the folder of one")
     read = [
-        (folder, _manifest(folder))
+        (folder, pack_folder.manifest(folder))
         for folder in (path.parent if path.name == MANIFEST else path for path in folders)
     ]
     ours = [(folder, found) for folder, found in read if found["made_from"]["store_id"] == store_id]
     if not ours:
         raise InputRefused(f"no pack in {pack} was made from this store: name the store it is of")
     return max(ours, key=lambda one: (one[1]["made_from"]["last"], one[1]["made_from"]["as_of"]))
-
-
-def _manifest(folder: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        made_from = found["made_from"]
-        _ = found["run_id"], *(made_from[name] for name in ("store_id", "last", "as_of", "mode"))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputRefused(f"{folder.name} is not the folder of a pack") from error
-    return found
 
 
 def _shown(text: str | None) -> str | None:

@@ -1,7 +1,5 @@
 """What stands on every sheet and every printed page: whose it is, which run, and how it ended."""
 
-import hashlib
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -67,9 +65,3 @@ def imprint(
         sentence=sentence(made, verdict),
         hashes=tuple(made_from["inputs"].items()),
     )
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file as text."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -33,6 +33,7 @@ from kusanya_books.judge.postings import (
     REFUND,
 )
 from kusanya_books.pack.account_map import AccountMap
+from kusanya_books.read import pack_folder
 
 AFTER: Final = "entries_after"
 """In what a pack was made from: the run whose entries its own continue."""
@@ -178,9 +179,11 @@ def earlier_close(out: Path, made_from: Mapping[str, Any]) -> Booked | None:
     found: dict[str, tuple[int, str | None, Path]] = {}
     name = "kusanya-{first}-{last}-{mode}-*".format_map(made_from)
     for folder, run in _beside(out, name):
-        made = _manifest(folder)["made_from"]
+        manifest = pack_folder.manifest(folder)
+        made = manifest["made_from"]
         after = made.pop(AFTER, None)
-        if not (folder / "journals" / "odoo.csv").exists():
+        # Whoever imports the entries may move their files away: they are booked all the same.
+        if not any(file.startswith("journals/") for file in manifest["files"]):
             continue
         if any(made.get(part) != same[part] for part in ("store_id", "entity", "cutoff")):
             continue
@@ -200,39 +203,23 @@ def _named(out: Path, run: str) -> Booked:
 
 
 def _beside(out: Path, name: str = "kusanya-*") -> Iterator[tuple[Path, str]]:
-    """Yield the packs of a folder with their run ids."""
+    """Yield the packs of a folder with their run ids, damaged ones too."""
     for folder in sorted(out.glob(name)):
-        if (folder / "manifest.json").is_file():
+        if folder.is_dir():
             yield folder, folder.name.rsplit("-", 1)[-1]
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
-    try:
-        manifest: dict[str, Any] = json.loads(
-            (folder / "manifest.json").read_text(encoding="utf-8")
-        )
-        _ = manifest["made_from"]["as_of"], manifest["run_id"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _no_pack(folder) from error
-    return manifest
-
-
 def _read(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
-    manifest = _manifest(folder)
+    manifest = pack_folder.manifest(folder)
+    path = pack_folder.as_written(folder, manifest, "csv/postings.raw.csv")
     try:
-        read = pd.read_csv(
-            folder / "csv" / "postings.raw.csv", dtype="string", keep_default_na=False
-        )
+        read = pd.read_csv(path, dtype="string", keep_default_na=False)
         read = read.mask(read == "")
         whole = [name for name, kind in POSTINGS.columns.items() if kind is columns.DType.WHOLE]
         read["business_day"] = pd.to_datetime(read["business_day"])
         return columns.frame(POSTINGS, read.astype(dict.fromkeys(whole, "Int64"))), manifest
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _no_pack(folder) from error
-
-
-def _no_pack(folder: Path) -> InputRefused:
-    return InputRefused(f"{folder.resolve().name} is not the folder of a pack of this version")
+        raise InputRefused(f"{folder.resolve().name}: its postings cannot be read") from error
 
 
 def _amounts(

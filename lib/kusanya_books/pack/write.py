@@ -27,11 +27,11 @@ from kusanya_books.columns import (
     STATEMENT,
     Schema,
 )
-from kusanya_books.engine.on_disk import even
+from kusanya_books.engine.on_disk import digest_of, even
 from kusanya_books.judge.report import Report
 from kusanya_books.match.ledger import Progress
 from kusanya_books.pack.html_page import to_html
-from kusanya_books.pack.imprint import Imprint, digest_of
+from kusanya_books.pack.imprint import Imprint
 from kusanya_books.pack.summary import Summary
 from kusanya_books.pack.tables import write_both
 from kusanya_books.pack.workbook import to_xlsx
@@ -77,15 +77,24 @@ def write(
             others=others or {},
             report_step=progress or (lambda _: None),
         )
-        if not folder.exists():
-            beside.rename(folder)
-        elif (folder / "manifest.json").read_bytes() != (beside / "manifest.json").read_bytes():
-            raise PackRefused(f"{folder} is there and differs; move it away first")
+        _put_in_place(beside, folder)
     except OSError as error:
         raise PackRefused(f"cannot write {folder}: {error.strerror}") from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return folder
+
+
+def _put_in_place(made: Path, folder: Path) -> None:
+    """Rename a folder that is whole; where another run was first, it must have made the same."""
+    try:
+        made.rename(folder)
+    except OSError:
+        there = folder / "manifest.json"
+        if not there.exists():
+            raise
+        if there.read_bytes() != (made / "manifest.json").read_bytes():
+            raise PackRefused(f"{folder} is there and differs; move it away first") from None
 
 
 def _fill(

@@ -9,8 +9,7 @@ import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 
-from kusanya.errors import FrameError, InputRefused
-from kusanya.wire import Mode
+from kusanya.errors import FrameError
 from kusanya_books import columns
 from kusanya_books.columns import (
     CLOSED,
@@ -21,11 +20,12 @@ from kusanya_books.columns import (
     Schema,
 )
 from kusanya_books.engine.engine import Dataset, exactly
+from kusanya_books.read import pack_folder
+from kusanya_books.read.pack_folder import MANIFEST
 from kusanya_books.request.days import cutoff
 from kusanya_books.request.days import period as as_period
 from kusanya_books.request.earlier_period import Compared, EarlierPeriod
 
-MANIFEST: Final = "manifest.json"
 BEGINS: Final = "begins"
 """What the manifest calls the first day of the packs that follow each other."""
 COMPARED: Final = "compared"
@@ -48,8 +48,7 @@ class EarlierPack(msgspec.Struct, frozen=True, kw_only=True):
 
     manifest: dict[str, Any]
     closed: Dataset
-    carried: EarlierPeriod | None
-    """None where an older version made the pack."""
+    carried: EarlierPeriod
     begins: date
     """The first day of the packs that follow each other, this one the last."""
 
@@ -57,40 +56,39 @@ class EarlierPack(msgspec.Struct, frozen=True, kw_only=True):
 def read(folder: Path) -> EarlierPack:
     """Return what an earlier pack holds.
 
-    Raises InputRefused when the folder is no pack, or an older version made it.
+    Raises InputRefused when the folder is no pack, an older version made it, or a file that is read
+    is not as it was written.
     """
+    said = pack_folder.manifest(folder)
+    files = {
+        name: pack_folder.as_written(folder, said, name)
+        for name in (CLOSED_FILE, ITEMS_FILE, LINES_FILE, MOVEMENTS_FILE, PAYOUTS_FILE)
+    }
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        closed = Dataset((folder / CLOSED_FILE,))
-        exactly(pq.read_schema(folder / CLOSED_FILE).empty_table(), CLOSED)
-        made_from = manifest["made_from"]
+        exactly(pq.read_schema(files[CLOSED_FILE]).empty_table(), CLOSED)
+        made_from = said["made_from"]
         span = as_period(
             f"{made_from['first']}..{made_from['last']}", cutoff=cutoff(made_from["cutoff"])
         )
-        begins = min(span.first, date.fromisoformat(manifest.get(BEGINS, made_from["first"])))
-        carried = None
-        if (folder / ITEMS_FILE).exists() and (folder / LINES_FILE).exists():
-            lines = _table(folder / LINES_FILE, LEDGER)
-            numbers = pd.array(range(-1, -len(lines) - 1, -1), dtype="Int64")
-            carried = EarlierPeriod(
-                run_id=manifest["run_id"],
-                period=span,
-                begins=begins,
-                items=items(folder),
-                lines=lines.assign(row_no=numbers),
-                compared=msgspec.convert(manifest.get(COMPARED, ()), tuple[Compared, ...]),
-                payers=[(channel, currency) for channel, currency in manifest.get(PAYERS, ())],
-                movements=_maybe(folder / MOVEMENTS_FILE, MOVEMENTS),
-                payouts=_maybe(folder / PAYOUTS_FILE, STATEMENT),
-            )
-        _ = manifest["run_id"], Mode(made_from["mode"])
-    except (OSError, ValueError, KeyError, TypeError, FrameError) as error:
-        raise InputRefused(f"{folder.resolve().name} is not the folder of a pack") from error
-    if carried is not None and not carried.compared:
-        raise InputRefused(
-            f"{folder.resolve().name}: an older version made this pack; close its period again"
+        begins = min(span.first, date.fromisoformat(said.get(BEGINS, made_from["first"])))
+        lines = _table(files[LINES_FILE], LEDGER)
+        carried = EarlierPeriod(
+            run_id=said["run_id"],
+            period=span,
+            begins=begins,
+            items=_table(files[ITEMS_FILE], ITEMS),
+            lines=lines.assign(row_no=pd.array(range(-1, -len(lines) - 1, -1), dtype="Int64")),
+            compared=msgspec.convert(said.get(COMPARED, ()), tuple[Compared, ...]),
+            payers=[(channel, currency) for channel, currency in said.get(PAYERS, ())],
+            movements=_table(files[MOVEMENTS_FILE], MOVEMENTS),
+            payouts=_table(files[PAYOUTS_FILE], STATEMENT),
         )
-    return EarlierPack(manifest=manifest, closed=closed, carried=carried, begins=begins)
+    except (OSError, ValueError, KeyError, TypeError, FrameError) as error:
+        raise pack_folder.no_pack(folder) from error
+    if not carried.compared:
+        raise pack_folder.older_pack(folder)
+    closed = Dataset((files[CLOSED_FILE],))
+    return EarlierPack(manifest=said, closed=closed, carried=carried, begins=begins)
 
 
 def newest(out: Path, *, store_id: str, mode: str, entity: str, before: date) -> Path | None:
@@ -113,18 +111,15 @@ def newest(out: Path, *, store_id: str, mode: str, entity: str, before: date) ->
     return max(found)[1] if found else None
 
 
-def items(folder: Path) -> pd.DataFrame:
-    """Return the open items of a pack. Raises OSError or ValueError where it holds none."""
-    read = columns.from_arrow(pq.read_table(folder / ITEMS_FILE))
-    if "subject" not in read:
-        # An older version named it in the id alone.
-        read.insert(list(ITEMS.columns).index("subject"), "subject", None)
-        read = columns.frame(ITEMS, read)
-    return columns.check(read, ITEMS)
+def items(folder: Path, said: dict[str, Any]) -> pd.DataFrame:
+    """Return the open items of a pack; `said` is what its manifest says.
 
-
-def _maybe(path: Path, schema: Schema) -> pd.DataFrame | None:
-    return _table(path, schema) if path.exists() else None
+    Raises InputRefused where they are not as they were written.
+    """
+    try:
+        return _table(pack_folder.as_written(folder, said, ITEMS_FILE), ITEMS)
+    except (OSError, ValueError, FrameError) as error:
+        raise pack_folder.no_pack(folder) from error
 
 
 def _table(path: Path, schema: Schema) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """Rows among which a gap is searched: of a pack's pages, or of a file with amounts."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +13,8 @@ from kusanya.errors import InputRefused
 from kusanya.text import safe
 from kusanya_books import columns
 from kusanya_books.columns import CLOSED, GAP_ROWS, DType
-from kusanya_books.read import spreadsheets
+from kusanya_books.read import pack_folder, spreadsheets
+from kusanya_books.read.earlier_pack import CLOSED_FILE
 from kusanya_books.read.mapping import Layout, Needs
 from kusanya_books.read.tables import footers, headers
 from kusanya_books.read.tables.reader import SheetReader, fits_of
@@ -60,18 +60,21 @@ def of_pack(folder: Path, *, page: str = BREAKS, currency: str = "") -> Rows:
 
     `breaks` are what moves the bridge, by its effect; `fee_exceptions` what was charged beside the
     tariff; `collections` everything that succeeded, by its amount. Raises InputRefused for another
-    page, and where the folder is no pack.
+    page, where the folder is no pack, and where its file is not as it was written.
     """
     if page not in PAGES:
         raise InputRefused(f"a gap is searched in {', '.join(PAGES)}, not in {page}")
     try:
-        made_from = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["made_from"]
+        said = pack_folder.manifest(folder)
+        made_from = said["made_from"]
         days = period(
             f"{made_from['first']}..{made_from['last']}", cutoff=cutoff(made_from["cutoff"])
         )
-        rows = _closed(folder) if page == COLLECTIONS else _page(folder, page)
+        name = CLOSED_FILE if page == COLLECTIONS else f"csv/{page}.raw.csv"
+        path = pack_folder.as_written(folder, said, name)
+        rows = _closed(path) if page == COLLECTIONS else _page(path, page)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputRefused(f"{folder.resolve().name} is not the folder of a pack") from error
+        raise pack_folder.no_pack(folder) from error
     return Rows(_of_currency(rows, currency), days)
 
 
@@ -129,8 +132,8 @@ def _reader(path: Path, column: str, thousands: str | None) -> SheetReader:
     return SheetReader(sheet, layout, _NEEDS, _MAY)
 
 
-def _page(folder: Path, page: str) -> pd.DataFrame:
-    read = pd.read_csv(folder / "csv" / f"{page}.raw.csv", dtype="string", keep_default_na=False)
+def _page(path: Path, page: str) -> pd.DataFrame:
+    read = pd.read_csv(path, dtype="string", keep_default_na=False)
     read = read.mask(read == "")
     names = _PAGES[page]
     label = read[names["label"][0]].fillna("")
@@ -161,8 +164,8 @@ def _first(read: pd.DataFrame, names: tuple[str, ...]) -> Any:
     return found
 
 
-def _closed(folder: Path) -> pd.DataFrame:
-    closed = columns.check(columns.from_arrow(pq.read_table(folder / "closed.parquet")), CLOSED)
+def _closed(path: Path) -> pd.DataFrame:
+    closed = columns.check(columns.from_arrow(pq.read_table(path)), CLOSED)
     paid = closed[closed["status"].isin(PAID) & closed["business_day"].notna()]
     rows = {
         "row_no": pd.Series(range(1, len(paid) + 1), index=paid.index, dtype="Int64"),

@@ -1,0 +1,59 @@
+"""The folder of a pack as anything reads it: its manifest, and files as they were written."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from kusanya.errors import InputRefused
+from kusanya.wire import Mode
+from kusanya_books.engine.on_disk import digest_of
+
+MANIFEST: Final = "manifest.json"
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    """Return what a pack says of itself. Raises InputRefused when the folder is no pack."""
+    try:
+        found: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        made_from = found["made_from"]
+        _ = found["run_id"], dict(found["files"]), Mode(made_from["mode"])
+        _ = tuple(made_from[name] for name in ("store_id", "first", "last", "as_of", "cutoff"))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise no_pack(folder) from error
+    return found
+
+
+def as_written(folder: Path, said: dict[str, Any], name: str) -> Path:
+    """Return the path of a file of a pack; `said` is what its manifest says.
+
+    Raises InputRefused when it is not there or was changed: a pack stays as it was written, and
+    what of it is lost would be missed by nobody.
+    """
+    of = folder.resolve().name
+    try:
+        written = said["files"][name]["sha256"]
+    except (KeyError, TypeError) as error:
+        raise older_pack(folder) from error
+    try:
+        is_same = digest_of(folder / name) == written
+    except OSError as error:
+        raise InputRefused(
+            f"{of}: {name} cannot be read; copy the pack again, or close its period again"
+        ) from error
+    if not is_same:
+        raise InputRefused(
+            f"{of}: {name} is not as it was written; copy the pack again, or close its period again"
+        )
+    return folder / name
+
+
+def no_pack(folder: Path) -> InputRefused:
+    """Return what is raised where a folder holds no pack."""
+    return InputRefused(f"{folder.resolve().name} is not the folder of a pack")
+
+
+def older_pack(folder: Path) -> InputRefused:
+    """Return what is raised of a pack that lacks what this version writes."""
+    return InputRefused(
+        f"{folder.resolve().name}: an older version made this pack; close its period again"
+    )

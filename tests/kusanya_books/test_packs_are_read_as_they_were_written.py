@@ -1,0 +1,194 @@
+"""Whatever reads a pack later refuses a file of it that was changed, cut or lost since.
+
+What of an earlier close is lost is missed by nobody: its open items would be closed in silence.
+"""
+
+import json
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import pytest
+from tests.kit.payments import polled, watch
+
+import kusanya_books as reconcile
+from kusanya.errors import InputRefused
+from kusanya.store import Store
+from kusanya_books.judge.report import CloseResult, ReportVerdict
+from kusanya_books.pack import account_map, decisions, journal_entries
+from kusanya_books.read import earlier_pack, gap_rows, load
+from kusanya_books.request.close_request import CloseRequest
+
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
+PAID_AT: Final = datetime(2026, 3, 5, 9, tzinfo=UTC)
+ACCOUNTS: Final = """
+currency = "TZS"
+[accounts]
+receivable = "Receivable"
+clearing = "Clearing"
+fee = "Fees"
+bank = "Bank"
+refund = "Refunds"
+suspense = "Suspense"
+"""
+Act = Callable[[Path], Any]
+
+
+def lost(path: Path) -> None:
+    path.unlink()
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def edited(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+DAMAGES: Final = (
+    lost,
+    edited,
+    pytest.param(emptied, marks=pytest.mark.ci),
+    pytest.param(cut, marks=pytest.mark.ci),
+)
+
+
+@pytest.fixture(scope="module")
+def home(papers_are_blank: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a store, books that lack a payment, and the pack of its month."""
+    home = tmp_path_factory.mktemp("closed")
+    with Store.open(home / "store.db") as opened:
+        for number in range(1, 5):
+            opened.record(polled(number, PAID_AT + timedelta(hours=number)))
+    watch(home / "store.db")
+    lines = "".join(f"R-{number},1000,TZS,2026-03-05\n" for number in range(2, 5))
+    (home / "books.csv").write_text(f"reference,amount,currency,booked_at\n{lines}")
+    (home / "accounts.toml").write_text(ACCOUNTS)
+    assert closed(home, "2026-03-01..2026-03-31").verdict is ReportVerdict.BREAKS
+    return home
+
+
+def closed(home: Path, period: str, **options: Any) -> CloseResult:
+    request = CloseRequest(
+        period=period,
+        store=str(home / "store.db"),
+        mode="live",
+        ledger=str(home / "books.csv"),
+        accounts=str(home / "accounts.toml"),
+        **options,
+    )
+    return reconcile.run(request, out=home / "packs")
+
+
+@pytest.fixture
+def pack(home: Path, tmp_path: Path) -> Path:
+    """Return the pack in a folder of the test's own."""
+    shutil.copytree(home, tmp_path / "home")
+    [found] = (tmp_path / "home" / "packs").iterdir()
+    return found
+
+
+def of_decisions(pack: Path) -> pd.DataFrame:
+    with Store.open(pack.parents[1] / "store.db") as store:
+        return decisions.load(store, pack).frame
+
+
+def of_journals(pack: Path) -> Any:
+    accounts = account_map.read(pack.parents[1] / "accounts.toml")
+    return journal_entries.of_pack(pack, accounts).entries
+
+
+def of_earlier_entries(pack: Path) -> Any:
+    """Return what a close that heard more since would continue."""
+    of_it = {"first": "2026-03-01", "last": "2026-03-31", "mode": "live"}
+    store_id = load.store_id(str(pack.parents[1] / "store.db"))
+    made_from = {**of_it, "store_id": store_id, "entity": "", "cutoff": "00:00", "as_of": 99}
+    booked = journal_entries.earlier_close(pack.parent, made_from)
+    assert booked is not None
+    return booked[1]
+
+
+READERS: Final[dict[str, Act]] = {
+    "the next period": lambda pack: earlier_pack.read(pack).carried.items,
+    "what people say of it": of_decisions,
+    "its entries": of_journals,
+    "entries that are continued": of_earlier_entries,
+    "a gap among breaks": lambda pack: gap_rows.of_pack(pack, page="breaks").frame,
+    "a gap among payments": lambda pack: gap_rows.of_pack(pack, page="collections").frame,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("reader", READERS)
+def test_a_file_that_is_not_as_it_was_written_is_refused_or_plays_no_part(
+    pack: Path, reader: str, damage: Callable[[Path], None]
+) -> None:
+    read = READERS[reader]
+    whole = read(pack)
+    refused = {}
+    files = json.loads((pack / "manifest.json").read_text())["files"]
+    assert len(files) > 50
+    for name in files:
+        path = pack / name
+        kept = path.read_bytes()
+        if not kept:
+            continue  # the papers, which are blank here
+        damage(path)
+        try:
+            found = read(pack)
+        except InputRefused as error:
+            refused[name] = str(error)
+        else:
+            same = found.equals(whole) if isinstance(whole, pd.DataFrame) else found == whole
+            assert same, f"{name} was {damage.__name__}, and nobody noticed"
+        path.write_bytes(kept)
+    assert refused
+    for name, sentence in refused.items():
+        assert name in sentence
+        assert "copy the pack again, or close its period again" in sentence
+
+
+@pytest.mark.parametrize("damage", [lost, emptied, cut])
+@pytest.mark.parametrize("reader", READERS)
+def test_a_folder_whose_manifest_is_damaged_is_no_pack(
+    pack: Path, reader: str, damage: Callable[[Path], None]
+) -> None:
+    damage(pack / "manifest.json")
+    with pytest.raises(InputRefused, match=r"is no pack|not the folder of a pack"):
+        READERS[reader](pack)
+
+
+@pytest.mark.parametrize("name", ["open_items.parquet", "open_lines.parquet", "closed.parquet"])
+def test_the_next_period_is_not_closed_with_what_is_left_of_an_earlier_pack(
+    pack: Path, name: str
+) -> None:
+    lost(pack / name)
+    found = closed(pack.parents[1], "2026-04-01..2026-04-30", previous=str(pack))
+    assert found.verdict is ReportVerdict.FAILED
+    assert f"{pack.name}: {name} cannot be read" in found.sentence
+    assert [path.name for path in pack.parent.iterdir()] == [pack.name]
+
+
+def test_entries_whose_files_were_moved_away_to_be_imported_are_not_booked_again(
+    pack: Path,
+) -> None:
+    home = pack.parents[1]
+    for path in (pack / "journals").iterdir():
+        path.rename(home / path.name)
+    with Store.open(home / "store.db") as store:
+        store.record(polled(9, PAID_AT))
+    again = closed(home, "2026-03-01..2026-03-31")
+    assert again.folder is not None
+    accounts = account_map.read(home / "accounts.toml")
+    [entry] = journal_entries.of_pack(again.folder, accounts).entries
+    assert max(line.amount for line in entry.lines) == 982, "the one payment that came since"
