@@ -10,6 +10,7 @@ import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from tests.kit import exports
 
 from kusanya.domain.status import Status
 from kusanya.errors import ConfigurationError, FrameError, InputRefused
@@ -217,7 +218,7 @@ def test_what_was_not_exported_is_said(folder: Path, tmp_path: Path) -> None:
         exported.collections(folder, mode=Mode.LIVE, period=moved)
     (tmp_path / "day=soon").mkdir()
     (tmp_path / "day=soon" / "live.parquet").write_bytes(b"")
-    with pytest.raises(InputRefused, match="day=soon is not a folder"):
+    with pytest.raises(InputRefused, match="is of no export that has ended"):
         exported.collections(tmp_path, mode=Mode.LIVE, period=MARCH)
 
 
@@ -227,7 +228,7 @@ def test_files_of_an_older_export_are_refused(folder: Path, tmp_path: Path) -> N
     source = next(folder.glob("day=2026-03-05/live.parquet"))
     table = pq.ParquetFile(source).read()
     pq.write_table(table.drop_columns(["created_day"]), old / "live.parquet")
-    past = exported.collections(tmp_path, mode=Mode.LIVE, period=MARCH)
+    past = exported.collections(exports.note(tmp_path), mode=Mode.LIVE, period=MARCH)
     with pytest.raises(FrameError, match="lack a column"):
         fees.straddlers(past, period=MARCH)
 
@@ -323,6 +324,7 @@ def test_a_large_month_is_never_loaded_whole(tmp_path: Path) -> None:
     # From here on the most that is held, not the most that was ever held.
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     before = held("VmHWM")
+    exports.note(tmp_path)
     found = fees.daily(exported.collections(tmp_path, mode=Mode.LIVE, period=MARCH), period=MARCH)
     grown = (held("VmHWM") - before) * 1024
     assert found["attempts"].iloc[-1] > 999_000

@@ -11,7 +11,6 @@ import pytest
 from tests.kit.intents import prepare_intent
 from tests.kit.payments import polled
 
-from kusanya.errors import InputRefused
 from kusanya.state.observation import Observation
 from kusanya.store import Store
 from kusanya.wire import Mode
@@ -170,19 +169,6 @@ def test_what_the_whole_store_does_not_know_was_never_paid(codes: Codes) -> None
 
 def test_a_booking_of_what_was_sent_and_never_answered_is_not_to_be_reversed(codes: Codes) -> None:
     assert codes(NOVEMBER, *BOOKED)["R10"] == "outcome_unknown"
-
-
-def test_an_export_that_does_not_say_what_has_no_answer_proves_no_books(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "s.db") as store:
-        store.record(FACTS[0])
-        store.parquet.write(tmp_path / "out", Mode.LIVE)
-    (tmp_path / "out" / "_intents" / "live.parquet").unlink()
-    books = tmp_path / "books.csv"
-    books.write_text("reference,amount,currency,booked_at\n")
-    options: dict[str, Any] = {"mode": "live", "period": OCTOBER}
-    assert load.inputs(CloseRequest(store=str(tmp_path / "out"), **options)).read == 1
-    with pytest.raises(InputRefused, match="export again, or name the store"):
-        load.inputs(CloseRequest(store=str(tmp_path / "out"), **options, ledger=str(books)))
 
 
 def test_what_was_looked_up_is_no_part_of_the_months_own_figures(source: str) -> None:

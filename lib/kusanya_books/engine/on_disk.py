@@ -3,9 +3,7 @@
 The files are there as long as the dataset that reads them.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Final
 
 import pandas as pd
@@ -59,12 +57,6 @@ def save_frame(schema: Schema, frame: pd.DataFrame) -> Dataset:
     """Write one frame. Raises FrameError when it breaks its schema."""
     pieces = (frame.iloc[start : start + _ROWS] for start in range(0, len(frame), _ROWS))
     return save(schema, (columns.to_arrow(piece, schema) for piece in pieces))
-
-
-def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file as text. Raises OSError where it cannot be read."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def whole(source: Source, schema: Schema, *, order: str) -> pd.DataFrame:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from kusanya.clock import SystemClock
 from kusanya.errors import ConfigurationError, InputRefused, KusanyaError
+from kusanya.platform.digest import digest_of
 from kusanya_books import columns
 from kusanya_books.columns import (
     CLOSED,
@@ -448,4 +449,4 @@ def _plain(row: dict[Hashable, Any]) -> dict[str, Any]:
 
 
 def _digest(path: str) -> str | None:
-    return on_disk.digest_of(Path(path)) if path else None
+    return digest_of(Path(path)) if path else None

@@ -134,7 +134,7 @@ def _origin(inputs: Inputs) -> str:
     """Return which data these are, by what the identity holds: a path would be other bytes."""
     if inputs.store_id == SAMPLE:
         return inputs.source
-    if inputs.store_id == EXPORT:
+    if inputs.store_id.startswith(EXPORT):
         return "an export; the SHA-256 of its collections is below"
     return f"store {inputs.store_id}"
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kusanya.errors import PackRefused
+from kusanya.platform.digest import digest_of
 from kusanya_books import columns
 from kusanya_books.columns import (
     CLOSED,
@@ -27,7 +28,7 @@ from kusanya_books.columns import (
     STATEMENT,
     Schema,
 )
-from kusanya_books.engine.on_disk import digest_of, even
+from kusanya_books.engine.on_disk import even
 from kusanya_books.judge.report import Report
 from kusanya_books.match.ledger import Progress
 from kusanya_books.pack.html_page import to_html

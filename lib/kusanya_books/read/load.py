@@ -29,7 +29,7 @@ from kusanya_books.request.close_request import LATEST, NEWEST, CloseRequest, Re
 from kusanya_books.request.days import Period, business_day
 from kusanya_books.request.earlier_period import EarlierPeriod
 from kusanya_books.request.quality import Quality
-from kusanya_books.request.report_inputs import EXPORT, Inputs
+from kusanya_books.request.report_inputs import Inputs
 
 STORE_VARIABLE: Final = "KUSANYA_STORE"
 MODE_VARIABLE: Final = "KUSANYA_MODE"
@@ -120,7 +120,7 @@ def store_id(store: str = "") -> str:
     if not url:
         return sample.STORE_ID
     if Path(url).is_dir():
-        return EXPORT
+        return exported.store_id(Path(url))
     with Store.open(url, read_only=True) as opened:
         return opened.store_id
 

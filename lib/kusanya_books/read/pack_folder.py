@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from kusanya.errors import InputRefused
+from kusanya.platform.digest import digest_of
 from kusanya.wire import Mode
-from kusanya_books.engine.on_disk import digest_of
 
 MANIFEST: Final = "manifest.json"
 

@@ -24,12 +24,15 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True):
     watched_at: datetime | None = None
     """When a watcher last noted that it runs and has the service's answers."""
     is_export: bool = False
+    lacking: tuple[str, ...] = ()
+    """What an export does not hold of the period, in sentences."""
 
     def doubts(self, period: Period, *, judged_on: date, grace_days: int) -> Iterator[str]:
         """Yield why the feed is not proven alive to the end of the period and of its grace.
 
         Of a run within the grace, the days up to the one before it are asked about.
         """
+        yield from self.lacking
         begun = Period(first=judged_on, last=judged_on, cutoff=period.cutoff).begins
         needed = max(period.ends, min(period.ends + grace_days * DAY, begun))
         heard = [at for at in (self.last_fact_at, self.watched_at) if at is not None]

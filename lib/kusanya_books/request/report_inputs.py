@@ -23,7 +23,7 @@ from kusanya_books.request.quality import Quality
 from kusanya_books.request.tolerance import PLAIN, Tolerance
 
 EXPORT: Final = "export"
-"""The store id of what was read from an export."""
+"""How the store id of what was read from an export begins."""
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +76,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_export(self) -> bool:
         """Return whether the collections lie in an export: as many as no machine may hold."""
-        return self.store_id == EXPORT and not isinstance(self.collections, pd.DataFrame)
+        return self.store_id.startswith(EXPORT) and not isinstance(self.collections, pd.DataFrame)
 
     @property
     def books(self) -> pd.DataFrame | None:

@@ -445,7 +445,13 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya/receiver/test_receiver_bounds.py",
             "kusanya/receiver/test_receiver_under_attack.py",
             "kusanya/receiver/test_receiver_stopping.py",
+            "kusanya/receiver/test_receiver_app.py",
+            "kusanya/receiver/test_receiver_requests.py",
+            "kusanya/receiver/test_receiver_logs.py",
+            "kusanya/receiver/test_receiver_status_pages.py",
+            "kusanya/receiver/test_receiver_settings.py",
             "kusanya/receiver/test_receiver_machine.py",
+            "kusanya/telemetry/test_tracing.py",
         ),
     ),
     "listing": Room(

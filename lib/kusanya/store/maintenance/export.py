@@ -11,18 +11,29 @@ from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 from sqlalchemy import and_, select
 
 from kusanya.domain.business_day import EAT
 from kusanya.domain.collection_columns import COLUMNS, ColumnType
 from kusanya.errors import StoreUnavailable
+from kusanya.platform.digest import digest_of
 from kusanya.privacy import mask_phone, mask_text, phone_hashes
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.records import CollectionRow, ExportResult, IntentState
-from kusanya.store.records.export_layout import DAY_FOLDER, INTENTS_FOLDER, has_old_days
+from kusanya.store.records.export_layout import (
+    DAY_FOLDER,
+    INTENTS_FOLDER,
+    Contents,
+    ExportFolder,
+    Part,
+    contents,
+    contents_file,
+    has_old_days,
+)
 from kusanya.store.tables.engine import only_store_errors
-from kusanya.store.tables.schema import collection, event, intent
+from kusanya.store.tables.schema import collection, event, feed_head, intent
 from kusanya.store.tables.sqlite_file import sync_folder
 from kusanya.store.tables.values import from_us, maybe_at, to_us
 from kusanya.store.writer.projection import SHOWN, to_row
@@ -58,10 +69,11 @@ class Parquet(StorePart):
         midnights. `since` and `until` are business days, both included. Phones are masked, those in
         a description too, unless `phones_for` names the person and the reason, which leaves an
         audit row. Beside the days, `folder`/_intents/MODE.parquet lists the creations without an
-        answer: id, reference, amount, sent_at. Each file is whole or absent.
+        answer: id, reference, amount, sent_at. Each file is whole or absent; what the folder holds
+        is noted last, so that an export that did not end, or lost a file, is not taken for a whole.
         No column is called as the folders are: pandas, Spark and DuckDB read `folder` as one table.
         Raises StoreUnavailable when pyarrow is missing, or the folder cannot be written or holds an
-        export of an earlier version.
+        export of an earlier version or of another store.
         """
         folder = Path(folder)
         if has_old_days(folder):
@@ -72,12 +84,42 @@ class Parquet(StorePart):
             actor, reason = phones_for
             self._audited_export(actor=actor, reason=reason, folder=folder)
         days = rows = 0
+        files: dict[str, str] = {}
         with only_store_errors(f"export to {folder}"):
+            noted = self._noted(folder)
+            part = Part(since, until, self._head())
+            earlier = noted.modes.pop(mode, Contents((), {}))
+            _note(folder, noted)
             for day in self._days(mode, since=since, until=until):
-                rows += self._export_day(folder, mode, day, masked=phones_for is None)
+                target = folder / f"{DAY_FOLDER}{day.isoformat()}" / f"{mode.value}.parquet"
+                rows += self._export_day(target, mode, day, masked=phones_for is None)
                 days += 1
-            self._export_intents(folder, mode)
+                files[str(target.relative_to(folder))] = digest_of(target)
+            target = folder / INTENTS_FOLDER / f"{mode.value}.parquet"
+            self._export_intents(target, mode)
+            files[str(target.relative_to(folder))] = digest_of(target)
+            noted.modes[mode] = earlier.after(part, files)
+            _note(folder, noted)
         return ExportResult(days=days, rows=rows)
+
+    def _noted(self, folder: Path) -> ExportFolder:
+        """Return what the folder holds up to now."""
+        try:
+            noted = contents(folder) or ExportFolder(self._store_id, {})
+        except ValueError as error:
+            raise StoreUnavailable(
+                f"{contents_file(folder)} cannot be read: choose another folder"
+            ) from error
+        if noted.store_id != self._store_id:
+            raise StoreUnavailable(
+                f"{folder} holds an export of another store: choose another folder"
+            )
+        return noted
+
+    def _head(self) -> int:
+        with self._reading("export") as connection:
+            head: int = connection.execute(select(feed_head.c.seq)).scalar_one()
+            return head
 
     def _audited_export(self, *, actor: str, reason: str, folder: Path) -> None:
         self._act(
@@ -111,7 +153,7 @@ class Parquet(StorePart):
             yield day
             at = _starts(day + timedelta(days=1))
 
-    def _export_intents(self, folder: Path, mode: Mode) -> None:
+    def _export_intents(self, target: Path, mode: Mode) -> None:
         pa, pq = _pyarrow()
         it = intent.c
         query = (
@@ -132,16 +174,14 @@ class Parquet(StorePart):
         intents = [
             dict(zip(schema.names, (*row[:-1], maybe_at(row[-1])), strict=True)) for row in rows
         ]
-        target = folder / INTENTS_FOLDER / f"{mode.value}.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)
         growing = target.with_suffix(".growing")
         pq.write_table(pa.Table.from_pylist(intents, schema=schema), growing)
         _finish(growing, target)
 
-    def _export_day(self, folder: Path, mode: Mode, day: date, *, masked: bool) -> int:
+    def _export_day(self, target: Path, mode: Mode, day: date, *, masked: bool) -> int:
         pa, pq = _pyarrow()
         schema = _schema(pa)
-        target = folder / f"{DAY_FOLDER}{day.isoformat()}" / f"{mode.value}.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)
         growing = target.with_suffix(".growing")
         it = collection.c
@@ -188,6 +228,15 @@ def _pyarrow() -> tuple[Any, Any]:
             "an export needs pyarrow: pip install 'kusanya[reconcile]'"
         ) from None
     return pa, pq
+
+
+def _note(folder: Path, noted: ExportFolder) -> None:
+    """Note what the folder holds; durable on return."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = contents_file(folder)
+    growing = target.with_suffix(".growing")
+    growing.write_bytes(msgspec.json.encode(noted, order="sorted"))
+    _finish(growing, target)
 
 
 def _finish(growing: Path, target: Path) -> None:

@@ -6,21 +6,33 @@ from another: of these, integrity says no evidence.
 """
 
 import hashlib
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import pandas as pd
 
 from kusanya.errors import InputRefused
-from kusanya.store.records.export_layout import DAY_FOLDER, INTENTS_FOLDER, has_old_days
+from kusanya.platform.digest import digest_of
+from kusanya.store.records.export_layout import (
+    DAY_FOLDER,
+    INTENTS_FOLDER,
+    Contents,
+    ExportFolder,
+    contents,
+    contents_file,
+    day_of,
+    has_old_days,
+)
 from kusanya.wire import Mode
 from kusanya_books import columns
 from kusanya_books.columns import COLLECTIONS, INTENTS, KEYS, DType, Schema
 from kusanya_books.engine.engine import Dataset
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.request.days import Period
+from kusanya_books.request.report_inputs import EXPORT
 
 _HEAD: Final = Schema("head", {"rows": DType.WHOLE, "seq": DType.WHOLE, "at": DType.INSTANT})
 _KEYS: Final = """
@@ -34,6 +46,8 @@ WHERE id IN (SELECT id FROM keys WHERE id IS NOT NULL)
     OR reference IN (SELECT reference FROM keys WHERE reference IS NOT NULL)
 ORDER BY created_at, id
 """
+_ANEW: Final = "copy the whole export again, or export the store into an empty folder"
+_WHOLE: Final = "export the store without --from and --to"
 _REFERENCES: Final = Schema("references", {"reference": DType.TEXT})
 _AGAIN: Final = """
 SELECT DISTINCT c.reference
@@ -110,18 +124,8 @@ def references(folder: Path, *, mode: Mode, period: Period, engine: str = "") ->
 
 
 def unknown_intents(folder: Path, *, mode: Mode) -> pd.DataFrame:
-    """Return the creations of `mode` without an answer, as they were at the export.
-
-    Raises InputRefused for an export that does not say, because what a customer may have paid would
-    look like never paid.
-    """
-    path = folder / INTENTS_FOLDER / f"{mode.value}.parquet"
-    if not path.is_file():
-        raise InputRefused(
-            f"{folder.name} was exported by an earlier version and does not say which creations "
-            "have no answer: export again, or name the store"
-        )
-    found = Dataset((path,))
+    """Return the creations of `mode` without an answer, as they were at the export."""
+    found = Dataset((folder / INTENTS_FOLDER / f"{mode.value}.parquet",))
     with open_engine(found) as opened:
         opened.register("intents", found, INTENTS)
         return opened.frame("SELECT * FROM intents ORDER BY sent_at, id", INTENTS)
@@ -163,38 +167,69 @@ def whole(found: Dataset) -> pd.DataFrame:
 def digest(folder: Path) -> str:
     """Return the SHA-256 of all files of the export, each with the name of its day and mode.
 
-    Of whichever day: keys of the books are looked up in all of them.
+    Of whichever day: keys of the books are looked up in all of them. Raises InputRefused for a file
+    that is not as it was exported.
     """
     hashed = hashlib.sha256()
-    for mode in Mode:
-        for _, path in _files(folder, mode):
-            _add(hashed, path)
-        intents = folder / INTENTS_FOLDER / f"{mode.value}.parquet"
-        if intents.is_file():
-            _add(hashed, intents)
+    for held in _noted(folder).modes.values():
+        for name, written in sorted(held.files.items()):
+            try:
+                is_same = digest_of(folder / name) == written
+            except OSError as error:
+                raise InputRefused(f"{folder.name}: {name} cannot be read; {_ANEW}") from error
+            if not is_same:
+                raise InputRefused(f"{folder.name}: {name} is not as it was exported; {_ANEW}")
+            hashed.update(f"{name}\n{written}\n".encode())
     return hashed.hexdigest()
 
 
-def _add(hashed: Any, path: Path) -> None:
-    hashed.update(f"{path.parent.name}/{path.name}\n".encode())
-    with path.open("rb") as file:
-        hashed.update(hashlib.file_digest(file, "sha256").digest())
+def store_id(folder: Path) -> str:
+    """Return which store was exported, as packs name it."""
+    return f"{EXPORT} of {_noted(folder).store_id}"
+
+
+def lacking(folder: Path, *, mode: Mode, first: date, last: date) -> Iterator[str]:
+    """Yield what the folder does not hold of the collections created on the days, in sentences."""
+    parts = _noted(folder).modes[mode].parts
+    every = [first + timedelta(days=number) for number in range((last - first).days + 1)]
+    by = {day: [part.seq for part in parts if part.holds(day)] for day in every}
+    if never := [day for day, found in by.items() if not found]:
+        yield f"the export does not hold what was created on {_listed(never)}: {_WHOLE}"
+    if before := [day for day, found in by.items() if found and found[-1] < parts[-1].seq]:
+        yield (
+            f"of {_listed(before)} the export is older than of the rest, and what became of their "
+            f"payments since is not known: {_WHOLE}"
+        )
+
+
+def _listed(days: list[date]) -> str:
+    more = f" and {len(days) - 1:,} other day(s)" if days[1:] else ""
+    return f"{days[0]}{more}"
+
+
+def _noted(folder: Path) -> ExportFolder:
+    try:
+        return contents(folder) or ExportFolder("", {})
+    except ValueError as error:
+        name = contents_file(folder).name
+        raise InputRefused(f"{folder.name}: {name} cannot be read; {_ANEW}") from error
 
 
 def _files(folder: Path, mode: Mode) -> list[tuple[date, Path]]:
+    """Return the files of a mode by their days: exactly those that were exported."""
     if has_old_days(folder):
         raise InputRefused(
             f"{folder.name} was exported by an earlier version: export again into an empty folder"
         )
-    found = folder.glob(f"{DAY_FOLDER}*/{mode.value}.parquet")
-    return sorted((_day(path.parent), path) for path in found)
-
-
-def _day(folder: Path) -> date:
-    try:
-        return date.fromisoformat(folder.name.removeprefix(DAY_FOLDER))
-    except ValueError:
-        raise InputRefused(f"{folder.name} is not a folder of an export") from None
+    found = sorted(folder.glob(f"{DAY_FOLDER}*/{mode.value}.parquet"))
+    held = _noted(folder).modes.get(mode, Contents((), {}))
+    wanted = {name for name in held.files if name.startswith(DAY_FOLDER)}
+    there = {str(path.relative_to(folder)) for path in found}
+    for name in sorted(wanted - there):
+        raise InputRefused(f"{folder.name}: {name} is missing; {_ANEW}")
+    for name in sorted(there - wanted):
+        raise InputRefused(f"{folder.name}: {name} is of no export that has ended; {_ANEW}")
+    return [(day_of(path.parent.name), path) for path in found]
 
 
 def _literal(at: datetime) -> str:

@@ -9,7 +9,7 @@ from kusanya_books.read.store import elsewhere, exported
 from kusanya_books.request.close_request import ResolvedRequest
 from kusanya_books.request.feed import Feed
 from kusanya_books.request.quality import Quality
-from kusanya_books.request.report_inputs import EXPORT, Inputs
+from kusanya_books.request.report_inputs import Inputs
 
 
 def inputs(folder: Path, asked: ResolvedRequest) -> Inputs:
@@ -21,6 +21,7 @@ def inputs(folder: Path, asked: ResolvedRequest) -> Inputs:
     )
     wide = span.widened(max(tolerance.widen_days, tolerance.recovery_days))
     found = exported.collections(folder, mode=mode, period=wide, engine=engine)
+    digest = exported.digest(folder)
     reached = exported.head(found)
     at = reached.at or span.begins
     intents = columns.empty(INTENTS)
@@ -35,7 +36,7 @@ def inputs(folder: Path, asked: ResolvedRequest) -> Inputs:
         source="collections",
         rows=reached.rows,
         kept=reached.rows,
-        sha256=exported.digest(folder),
+        sha256=digest,
     )
     return Inputs(
         collections=found,
@@ -47,10 +48,14 @@ def inputs(folder: Path, asked: ResolvedRequest) -> Inputs:
         period=span,
         mode=mode,
         source=f"export {folder.resolve().name}",
-        store_id=EXPORT,
+        store_id=exported.store_id(folder),
         as_of=reached.seq,
         as_of_at=at,
         judged_on=asked.judged_on,
-        feed=Feed(last_fact_at=reached.at, is_export=True),
+        feed=Feed(
+            last_fact_at=reached.at,
+            is_export=True,
+            lacking=tuple(exported.lacking(folder, mode=mode, first=wide.first, last=span.last)),
+        ),
         **{**files_read, "quality": (loaded, *files_read["quality"])},
     )
