@@ -6,7 +6,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +24,7 @@ from kusanya_books.judge import fees, postings
 from kusanya_books.match import settlement
 from kusanya_books.pack import account_map, close, journal_entries, journal_files
 from kusanya_books.pack.account_map import AccountMap
+from kusanya_books.pack.journal_entries import Booked, Continued
 from kusanya_books.read import load, tariff_file
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_console.cli.command_line import main
@@ -184,6 +185,10 @@ def test_money_of_breaks_goes_to_suspense_or_is_listed(tmp_path: Path) -> None:
     assert sorted(int(row["amount"]) for row in listed) == [-7, 10, 55]
 
 
+def booked_by(run: str, postings: pd.DataFrame) -> Booked:
+    return Booked(postings, (Continued(date.min, date.max, run),))
+
+
 def test_a_day_that_is_closed_again_has_its_numbers_and_a_change_is_an_entry_of_its_own(
     tmp_path: Path,
 ) -> None:
@@ -192,7 +197,7 @@ def test_a_day_that_is_closed_again_has_its_numbers_and_a_change_is_an_entry_of_
     first, second = posted(DAY, other), posted({**DAY, "gross": 10_500, "net": 10_320}, other)
 
     def made(now: pd.DataFrame, booked: pd.DataFrame | None = None) -> list[Any]:
-        before = None if booked is None else ("run", booked)
+        before = None if booked is None else booked_by("run", booked)
         return list(journal_entries.journals(now, booked_on, booked=before).entries)
 
     assert made(first) == made(posted(other, DAY))
@@ -217,7 +222,7 @@ def test_money_that_comes_and_goes_and_comes_again_is_booked_each_time(tmp_path:
     closes = [posted(day, other), posted(other), posted(day, other), posted(other), posted(day)]
     known: set[str] = set()
     balance: Counter[str] = Counter()
-    before: tuple[str, pd.DataFrame] | None = None
+    before: Booked | None = None
     for run, now in enumerate(closes):
         entries = journal_entries.journals(now, booked_on, booked=before).entries
         for entry in (*entries, *entries):
@@ -226,7 +231,7 @@ def test_money_that_comes_and_goes_and_comes_again_is_booked_each_time(tmp_path:
                 for line in entry.lines:
                     balance[line.account] += line.amount
         assert balance["M-Pesa"] == int(now["net"].sum()), f"after close {run}"
-        before = f"run {run}", now
+        before = booked_by(f"run {run}", now)
 
 
 def test_each_program_gets_its_own_columns_and_no_formula(tmp_path: Path) -> None:

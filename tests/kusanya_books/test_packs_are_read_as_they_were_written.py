@@ -5,6 +5,7 @@ What of an earlier close is lost is missed by nobody: its open items would be cl
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -115,7 +116,7 @@ def of_earlier_entries(pack: Path) -> Any:
     made_from = {**of_it, "store_id": store_id, "entity": "", "cutoff": "00:00", "as_of": 99}
     booked = journal_entries.earlier_close(pack.parent, made_from)
     assert booked is not None
-    return booked[1]
+    return booked.postings
 
 
 READERS: Final[dict[str, Act]] = {
@@ -179,16 +180,79 @@ def test_the_next_period_is_not_closed_with_what_is_left_of_an_earlier_pack(
     assert [path.name for path in pack.parent.iterdir()] == [pack.name]
 
 
+def balances(home: Path) -> Counter[str]:
+    """Return what the accounts hold when the entries of every pack were imported."""
+    held: Counter[str] = Counter()
+    numbers: set[str] = set()
+    for pack in (home / "packs").iterdir():
+        entries = journal_entries.of_pack(pack, account_map.read(home / "accounts.toml")).entries
+        for entry in entries:
+            assert entry.number not in numbers
+            numbers.add(entry.number)
+            for line in entry.lines:
+                held[line.account] += line.amount
+    return held
+
+
+def learn(home: Path, *numbers: int, day: int = 0) -> None:
+    with Store.open(home / "store.db") as store:
+        for number in numbers:
+            store.record(polled(number, PAID_AT + timedelta(days=day)))
+
+
 def test_entries_whose_files_were_moved_away_to_be_imported_are_not_booked_again(
     pack: Path,
 ) -> None:
     home = pack.parents[1]
     for path in (pack / "journals").iterdir():
         path.rename(home / path.name)
-    with Store.open(home / "store.db") as store:
-        store.record(polled(9, PAID_AT))
-    again = closed(home, "2026-03-01..2026-03-31")
-    assert again.folder is not None
-    accounts = account_map.read(home / "accounts.toml")
-    [entry] = journal_entries.of_pack(again.folder, accounts).entries
-    assert max(line.amount for line in entry.lines) == 982, "the one payment that came since"
+    learn(home, 9)
+    assert closed(home, "2026-03-01..2026-03-31").folder is not None
+    assert balances(home)["Clearing"] == 5 * 982
+
+
+def test_a_close_whose_accounts_were_missing_booked_nothing(pack: Path) -> None:
+    home = pack.parents[1]
+    shutil.rmtree(pack)
+    whole = (home / "accounts.toml").read_text()
+    (home / "accounts.toml").write_text(whole.replace('fee = "Fees"\n', ""))
+    incomplete = closed(home, "2026-03-01..2026-03-31").folder
+    assert incomplete is not None
+    assert (incomplete / "journals" / "missing_accounts.csv").exists()
+    (home / "accounts.toml").write_text(whole)
+    learn(home, 9)
+    again = closed(home, "2026-03-01..2026-03-31").folder
+    shutil.rmtree(incomplete)
+    assert again is not None
+    assert balances(home)["Clearing"] == 5 * 982
+
+
+def test_the_month_books_what_its_nights_did_not(pack: Path) -> None:
+    """Whatever was closed, in whatever order: each payment is on the accounts once."""
+    home = pack.parents[1]
+    shutil.rmtree(pack)
+    night, next_night = "2026-03-05..2026-03-05", "2026-03-06..2026-03-06"
+    closed(home, night)
+    learn(home, 11, 12, day=1)
+    closed(home, next_night)
+    assert balances(home)["Clearing"] == 6 * 982
+    learn(home, 13)
+    month = closed(home, "2026-03-01..2026-03-31").folder
+    assert month is not None
+    assert balances(home)["Clearing"] == 7 * 982
+    made_from = json.loads((month / "manifest.json").read_text())["made_from"]
+    nights = sorted(
+        path.name.rsplit("-", 1)[-1] for path in month.parent.iterdir() if path != month
+    )
+    assert sorted(run for *_, run in made_from["entries_after"]) == nights
+    assert closed(home, "2026-03-01..2026-03-31").folder == month
+    learn(home, 14, day=1)
+    closed(home, next_night)
+    learn(home, 15, day=9)
+    closed(home, "2026-03-01..2026-03-31")
+    closed(home, "2026-03-01..2026-03-10")
+    assert balances(home)["Clearing"] == 9 * 982
+    assert balances(home)["Receivable"] == -9_000
+    shutil.rmtree(month)
+    with pytest.raises(InputRefused, match="these entries continue those of run"):
+        balances(home)

@@ -236,7 +236,7 @@ def pack(
     identity |= {"entity": entity, "unproven": list(made.unproven)}
     before = None if accounts is None else journal_entries.earlier_close(out, identity)
     if before is not None:
-        identity[journal_entries.AFTER] = before[0]
+        identity[journal_entries.AFTER] = msgspec.to_builtins(before.runs)
     run_id = summary.run_id(identity)
     booked = None if accounts is None else _journals(made, accounts, before)
     verdict = made.verdict(max_breaks=max_breaks)

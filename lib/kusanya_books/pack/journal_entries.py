@@ -10,9 +10,10 @@ since.
 
 import hashlib
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,7 +37,10 @@ from kusanya_books.pack.account_map import AccountMap
 from kusanya_books.read import pack_folder
 
 AFTER: Final = "entries_after"
-"""In what a pack was made from: the run whose entries its own continue."""
+"""In what a pack was made from: the runs whose entries its own continue, each with its days."""
+_IMPORTED: Final = "journals/odoo.csv"
+"""A pack that lists it has entries to import."""
+_NAME: Final = re.compile(r"kusanya-(\d{4}-\d\d-\d\d)-(\d{4}-\d\d-\d\d)-(live|test)-(\w+)")
 _NUMBER_HEX: Final = 12
 """Characters of the contents in a number: QuickBooks takes 21 in all."""
 _KEY: Final = ("business_day", "currency", "channel", "kind", "break_code")
@@ -49,10 +53,28 @@ _SIDES: Final = {
     LINE_BREAK: ("clearing", _SUSPENSE, "moved at the operator"),
 }
 """Of each kind: the account that is debited, the one that is credited, and in words."""
-Booked = tuple[str, pd.DataFrame]
-"""The run id of an earlier close and its POSTINGS."""
 _Entry = tuple[date, str | None, bool]
 """Day, channel, and whether it is money of breaks."""
+
+
+class Continued(msgspec.Struct, frozen=True, array_like=True):
+    """Days, both included, and the run that booked them last."""
+
+    first: date
+    last: date
+    run: str
+
+
+class Booked(msgspec.Struct, frozen=True):
+    """What earlier closes booked of the days of a period."""
+
+    postings: pd.DataFrame
+    """POSTINGS, of each day those of the run that booked it last."""
+    runs: tuple[Continued, ...]
+
+    def run_of(self, day: date) -> str:
+        """Return the run that booked a day last; empty where none did."""
+        return next((one.run for one in self.runs if one.first <= day <= one.last), "")
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -112,8 +134,7 @@ def journals(
     """
     columns.check(postings, POSTINGS)
     ours = postings["currency"] == accounts.currency
-    run, earlier = ("", None) if booked is None else booked
-    before = _amounts(earlier, accounts.currency)
+    before = _amounts(None if booked is None else booked.postings, accounts.currency)
     now = _amounts(postings, accounts.currency)
     parts: dict[_Entry, dict[tuple[Any, ...], tuple[int, ...]]] = defaultdict(dict)
     left: list[NotBooked] = []
@@ -138,6 +159,7 @@ def journals(
         if lacking:
             missing.update(lacking)
         elif lines:
+            run = "" if booked is None else booked.run_of(entry[0])
             contents = [accounts.currency, _plain(rows), _plain(past), *([run] if run else [])]
             made.append(_entry(entry, lines, contents, is_changed=bool(past)))
     others = postings.loc[~ours, "currency"]
@@ -156,57 +178,107 @@ def of_pack(folder: Path, accounts: AccountMap, *, booked: Path | None = None) -
     InputRefused when a folder is no pack of this version, else as `journals`.
     """
     postings, manifest = _read(folder)
+    if booked is not None:
+        earlier, said = _read(booked)
+        every = (Continued(date.min, date.max, str(said["run_id"])),)
+        return journals(postings, accounts, booked=Booked(earlier, every))
     after = manifest["made_from"].get(AFTER)
-    if booked is None and after is not None:
-        booked = next((path for path, run in _beside(folder.parent) if run == after), None)
-        if booked is None:
-            raise InputRefused(
-                f"the entries of {folder.resolve().name} continue those of run {after}, "
-                "which does not lie beside it: give its folder with --booked"
-            )
-    if booked is None:
-        return journals(postings, accounts)
-    earlier, told = _read(booked)
-    return journals(postings, accounts, booked=(str(told["run_id"]), earlier))
+    continued = None if after is None else _continued(folder.parent, _runs(folder, after))
+    return journals(postings, accounts, booked=continued)
 
 
 def earlier_close(out: Path, made_from: Mapping[str, Any]) -> Booked | None:
-    """Return run id and POSTINGS of the newest pack with entries of the same period, or None.
+    """Return what the packs of a folder have booked of the days of a period; None for nothing.
 
-    A close that lies there already continues what it did then, whatever came after it.
+    Nights and their month are of the same days: each day is as the run says that booked it last. A
+    close that lies there already continues what it did then, whatever came after it.
     """
     same = json.loads(json.dumps(made_from))
-    found: dict[str, tuple[int, str | None, Path]] = {}
-    name = "kusanya-{first}-{last}-{mode}-*".format_map(made_from)
-    for folder, run in _beside(out, name):
-        manifest = pack_folder.manifest(folder)
+    first, last = (date.fromisoformat(same[name]) for name in ("first", "last"))
+    found: dict[str, _Close] = {}
+    for one in _packs(out):
+        if one.mode != same["mode"] or one.last < first or last < one.first:
+            continue
+        manifest = pack_folder.manifest(one.folder)
         made = manifest["made_from"]
         after = made.pop(AFTER, None)
         # Whoever imports the entries may move their files away: they are booked all the same.
-        if not any(file.startswith("journals/") for file in manifest["files"]):
+        if _IMPORTED not in manifest["files"]:
             continue
         if any(made.get(part) != same[part] for part in ("store_id", "entity", "cutoff")):
             continue
-        found[run] = (int(made["as_of"]), after, folder)
+        runs = () if after is None else _runs(one.folder, after)
         if made == same:
-            return None if after is None else _named(out, after)
-    continued = {after for _, after, _ in found.values()}
-    newest = [(as_of, run) for run, (as_of, _, _) in found.items() if run not in continued]
-    return None if not newest else _named(out, max(newest)[1])
+            return _continued(out, runs) if runs else None
+        found[one.run] = _Close(one, int(made["as_of"]), runs)
+    days = (first + timedelta(days=number) for number in range((last - first).days + 1))
+    by_day = [(day, run) for day in days if (run := _booked_last(day, found)) is not None]
+    return _continued(out, _as_spans(by_day)) if by_day else None
 
 
-def _named(out: Path, run: str) -> Booked:
-    folder = next((path for path, known in _beside(out) if known == run), None)
-    if folder is None:
-        raise InputRefused(f"the pack of run {run}, whose entries are continued, is not in {out}")
-    return run, _read(folder)[0]
+class _Pack(msgspec.Struct, frozen=True):
+    folder: Path
+    first: date
+    last: date
+    mode: str
+    run: str
 
 
-def _beside(out: Path, name: str = "kusanya-*") -> Iterator[tuple[Path, str]]:
-    """Yield the packs of a folder with their run ids, damaged ones too."""
-    for folder in sorted(out.glob(name)):
-        if folder.is_dir():
-            yield folder, folder.name.rsplit("-", 1)[-1]
+class _Close(msgspec.Struct, frozen=True):
+    """A close with entries: its pack, its place of the journal, and what its entries continue."""
+
+    pack: _Pack
+    as_of: int
+    after: tuple[Continued, ...]
+
+
+def _booked_last(day: date, closes: Mapping[str, _Close]) -> str | None:
+    """Return the run that no other one continues on a day, the newest of several."""
+    of_day = [close for close in closes.values() if close.pack.first <= day <= close.pack.last]
+    continued = {one.run for close in of_day for one in close.after if one.first <= day <= one.last}
+    left = [(close.as_of, close.pack.run) for close in of_day if close.pack.run not in continued]
+    return max(left)[1] if left else None
+
+
+def _as_spans(by_day: list[tuple[date, str]]) -> tuple[Continued, ...]:
+    spans: list[Continued] = []
+    for day, run in by_day:
+        if spans and spans[-1].run == run and spans[-1].last + timedelta(days=1) == day:
+            spans[-1] = Continued(spans[-1].first, day, run)
+        else:
+            spans.append(Continued(day, day, run))
+    return tuple(spans)
+
+
+def _continued(out: Path, runs: tuple[Continued, ...]) -> Booked:
+    """Return what the named runs booked, each on its days."""
+    packs = {pack.run: pack.folder for pack in _packs(out)}
+    parts = []
+    for one in runs:
+        if one.run not in packs:
+            raise InputRefused(
+                f"these entries continue those of run {one.run}, whose pack is not in {out.name}: "
+                "put it there, or give its folder with --booked"
+            )
+        postings = _read(packs[one.run])[0]
+        days = postings["business_day"].dt.date
+        parts.append(postings[(days >= one.first) & (days <= one.last)])
+    return Booked(pd.concat(parts, ignore_index=True), runs)
+
+
+def _runs(folder: Path, after: Any) -> tuple[Continued, ...]:
+    try:
+        return msgspec.convert(after, tuple[Continued, ...])
+    except msgspec.ValidationError as error:
+        raise pack_folder.older_pack(folder) from error
+
+
+def _packs(out: Path) -> Iterator[_Pack]:
+    """Yield the packs of a folder by their names, damaged ones too."""
+    for folder in sorted(out.glob("kusanya-*")):
+        if folder.is_dir() and (named := _NAME.fullmatch(folder.name)):
+            first, last, mode, run = named.groups()
+            yield _Pack(folder, date.fromisoformat(first), date.fromisoformat(last), mode, run)
 
 
 def _read(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
