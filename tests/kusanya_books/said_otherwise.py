@@ -1,5 +1,6 @@
 """What was said of payments at a close and is said of them now, and what is carried of that."""
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -38,9 +39,12 @@ CASES: dict[str, tuple[Any, Any, bool]] = {
 """What was said at the close, and what is said now, of one payment; and whether it is carried."""
 
 
-def side(place: int) -> pd.DataFrame:
+Cases = Mapping[str, tuple[Any, Any, bool]]
+
+
+def side(place: int, cases: Cases = CASES) -> pd.DataFrame:
     rows = []
-    for case, sides in CASES.items():
+    for case, sides in cases.items():
         said: Any = sides[place]
         if said is not None:
             named = {"id": case, "reference": f"R {case}"}
@@ -55,6 +59,7 @@ def carried(
     basis: str = "gross",
     movements: pd.DataFrame | None = None,
     span: str = "2026-03",
+    cases: Cases = CASES,
     **given: Any,
 ) -> EarlierPeriod:
     earlier = EarlierPeriod(
@@ -65,6 +70,6 @@ def carried(
         compared=compared(period(span), **given),
         movements=movements,
     )
-    sides = close._Sides(side(0), side(1), 9)
+    sides = close._Sides(side(0, cases), side(1, cases), 9)
     late = close.compare(sides.before, sides.now, closed_run_id="run")
     return close._with_news(earlier, sides, late, basis=basis)

@@ -322,6 +322,24 @@ def test_what_is_heard_of_a_month_after_the_next_one_was_closed_stays_open_too(
     assert said == [[], lacks, lacks]
 
 
+def test_what_is_heard_of_the_first_day_of_the_last_pack_is_one_change(
+    store: Store, closed: ClosedMonth, tmp_path: Path
+) -> None:
+    april = close_next(store, closed.folder, 4, tmp_path, has_books=False)
+    assert april.folder is not None
+    known = json.loads((april.folder / "manifest.json").read_text())[earlier_pack.COMPARED]
+    assert [(one["first"], one["books"]) for one in known] == [
+        ("2026-03-01", True),
+        ("2026-04-01", False),
+    ]
+    store.record(paid(6, at=NOON.replace(day=31)))
+    store.record(paid(41, at=datetime(2026, 4, 1, 9, tzinfo=UTC)))
+    late = close.delta(april.folder, CloseRequest(store=str(tmp_path / "store.db")))
+    assert set(late["key"]) == {"col_6", "col_41"}
+    assert not late.duplicated(["key", "field"]).any()
+    assert late["amount_effect"].sum() == 47_000
+
+
 def test_a_payment_of_which_another_sum_was_heard_since_stays_open_in_every_month(
     store: Store, closed: ClosedMonth, tmp_path: Path
 ) -> None:

@@ -85,6 +85,28 @@ def test_what_became_known_late_lacks_only_where_something_was_given_of_its_day(
     assert set(found.keys()["id"]) == found.ids_since("books") | found.ids_since("operator")
 
 
+@pytest.mark.parametrize("case", sorted(LATE))
+def test_the_only_payment_of_which_something_was_heard_is_not_passed_over(case: str) -> None:
+    found = carried(cases={case: CASES[case]}, operators={"MPESA_TZ": True})
+    assert found.ids_since("books") == found.ids_since("operator") == {case}
+    assert found.due_since is not None
+    assert found.due_since["net"].tolist() == [982]
+
+
+def test_what_is_said_otherwise_stands_in_one_order_and_its_money_counts_once() -> None:
+    said = {
+        "status": "failed", "amount": 900, "fee": 9, "business_day": DAY + pd.Timedelta(days=1),
+        "currency": "KES", "channel": "AIRTEL_TZ", "reference": "R-2", "failure_code": "declined",
+        "contradictions": 1,
+    }  # fmt: skip
+    sides = [side(place, {"all of it": ({}, said, True)}) for place in (0, 1)]
+    found = close.compare(*sides, closed_run_id="run")
+    assert found["field"].tolist() == list(said)
+    assert found["before"].isna().tolist() == [name == "failure_code" for name in said]
+    assert found["amount_effect"].tolist() == [-1_000, *[0] * (len(said) - 1)]
+    assert found["fee_effect"].tolist() == [-18, *[0] * (len(said) - 1)]
+
+
 def test_what_is_owed_now_beyond_what_was_owed_is_due() -> None:
     due = carried().due_since
     assert due is not None
