@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -364,6 +365,45 @@ def test_a_folder_that_is_no_pack_or_of_another_store_is_refused(
         CloseRequest(**options, previous=str(closed.folder)), out=tmp_path / "out"
     )
     assert "another store" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"mode": "test"}, "is of live mode: name a pack of test"),
+        ({"cutoff": "02:00"}, "turned its days at 00:00, this period does at 02:00"),
+        ({"cutoff": "-00:01"}, "turned its days at 00:00, this period does at -00:01"),
+        ({"period": "2026-02"}, "name the pack of a period before 2026-02-01"),
+        ({"period": "2026-03"}, "name the pack of a period before 2026-03-01"),
+        ({"period": "2026-02-27..2026-04-30"}, "name the pack of a period before 2026-02-27"),
+        ({"period": "2026-03-02..2026-03-31"}, ""),
+        ({"entity": "Duka"}, ""),
+    ],
+)
+def test_a_period_follows_the_pack_of_one_before_it_with_the_same_days_alone(
+    closed: ClosedMonth, store: Store, tmp_path: Path, asked: dict[str, str], why: str
+) -> None:
+    april = CloseRequest(
+        period="2026-04",
+        mode="live",
+        store=str(tmp_path / "store.db"),
+        previous=str(closed.folder),
+    )
+    found = reconcile.run(msgspec.structs.replace(april, **asked), out=tmp_path / "out")
+    assert (found.verdict == "failed") is bool(why)
+    assert why in found.sentence
+    assert (tmp_path / "out").exists() is not bool(why)
+
+
+def test_a_pack_of_another_entity_is_no_earlier_period(closed: ClosedMonth, tmp_path: Path) -> None:
+    shutil.copytree(closed.home, tmp_path / "home")
+    options: dict[str, Any] = {"mode": "live", "store": str(tmp_path / "home" / "store.db")}
+    first = reconcile.run(CloseRequest(**options, period="2026-03", entity="Duka"), out=tmp_path)
+    request = CloseRequest(**options, period="2026-04", previous=str(first.folder))
+    for entity, is_refused in (("Duka", False), ("", False), ("Soko", True)):
+        asked = msgspec.structs.replace(request, entity=entity)
+        found = reconcile.run(asked, out=tmp_path / "out")
+        assert ("is of another entity's books: name a pack of Soko" in found.sentence) is is_refused
 
 
 def test_a_pack_of_an_older_version_is_no_earlier_period(store: Store, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ from kusanya_books.pack.journal_entries import Booked, Journals
 from kusanya_books.read import earlier_pack, load, pack_folder
 from kusanya_books.read.earlier_pack import EarlierPack
 from kusanya_books.request.close_request import CloseRequest
-from kusanya_books.request.days import DAY, Period
+from kusanya_books.request.days import DAY, Period, format_cutoff
 from kusanya_books.request.earlier_period import BOOKS, Compared, EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import Tolerance
@@ -157,6 +157,8 @@ def prepare(
         asked = msgspec.structs.replace(request, as_of=since.as_of)
     booked_on = account_map.read(Path(request.accounts)) if request.accounts else None
     loaded = load.inputs(asked, carried=carried, evidence=True, on_disk=True, progress=progress)
+    if earlier is not None:
+        _check_it_follows(earlier, folder, loaded, entity=request.entity)
     files: dict[str, str | None] = {
         "mapping": _digest(request.mapping),
         "tariff": _digest(request.tariff),
@@ -170,6 +172,29 @@ def prepare(
     except OverflowError as error:
         raise InputRefused(f"nothing was closed: {error}; {_largest(loaded)}") from error
     return ClosePackage(request=request, report=made, files=files, accounts=booked_on)
+
+
+def _check_it_follows(earlier: EarlierPack, folder: Path, inputs: Inputs, *, entity: str) -> None:
+    """Raise InputRefused where what lies between a pack and the period would be in neither."""
+    span, origin, name = inputs.period, earlier.manifest["made_from"], folder.resolve().name
+    before, turns = earlier.carried.period, format_cutoff(span.cutoff)
+    if origin["mode"] != inputs.mode.value:
+        raise InputRefused(
+            f"{name} is of {origin['mode']} mode: name a pack of {inputs.mode.value}"
+        )
+    if before.cutoff != span.cutoff:
+        raise InputRefused(
+            f"{name} turned its days at {origin['cutoff']}, this period does at {turns}: what was "
+            "paid between the two would be in neither, or in both; close with the cutoff "
+            f"{origin['cutoff']}, or with --previous none"
+        )
+    if before.first >= span.first:
+        raise InputRefused(
+            f"{name} is of {before.first} to {before.last}: name the pack of a period before "
+            f"{span.first}"
+        )
+    if entity and origin.get("entity", "") not in {"", entity}:
+        raise InputRefused(f"{name} is of another entity's books: name a pack of {entity}")
 
 
 def _largest(inputs: Inputs) -> str:
