@@ -100,7 +100,8 @@ def pack(home: Path, tmp_path: Path) -> Path:
 
 
 def of_decisions(pack: Path) -> pd.DataFrame:
-    with Store.open(pack.parents[1] / "store.db") as store:
+    home = pack.parents[1] if (pack.parents[1] / "store.db").exists() else pack.parent
+    with Store.open(home / "store.db") as store:
         return decisions.load(store, pack).frame
 
 
@@ -178,6 +179,25 @@ def test_the_next_period_is_not_closed_with_what_is_left_of_an_earlier_pack(
     assert found.verdict is ReportVerdict.FAILED
     assert f"{pack.name}: {name} cannot be read" in found.sentence
     assert [path.name for path in pack.parent.iterdir()] == [pack.name]
+
+
+@pytest.mark.parametrize("damage", [lost, emptied, cut])
+def test_a_damaged_pack_of_the_period_before_is_not_passed_over_for_an_older_one(
+    pack: Path, damage: Callable[[Path], None]
+) -> None:
+    home = pack.parents[1]
+    april = closed(home, "2026-04-01..2026-04-30", carry=True)
+    assert april.previous == pack.name
+    assert april.folder is not None
+    damage(april.folder / "manifest.json")
+    may = closed(home, "2026-05-01..2026-05-31", carry=True)
+    assert may.verdict is ReportVerdict.FAILED
+    assert "is not the folder of a pack" in may.sentence
+    with pytest.raises(InputRefused, match="is not the folder of a pack"):
+        of_decisions(pack.parent)
+    (pack.parent / "notes").mkdir()
+    shutil.rmtree(april.folder)
+    assert closed(home, "2026-05-01..2026-05-31", carry=True).previous == pack.name
 
 
 def balances(home: Path) -> Counter[str]:

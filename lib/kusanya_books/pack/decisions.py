@@ -116,17 +116,23 @@ def record(
 
 
 def _newest(pack: Path, store_id: str) -> tuple[Path, dict[str, Any]]:
-    folders = [pack] if (pack / MANIFEST).is_file() else sorted(pack.glob(f"*/{MANIFEST}"))
+    folders = [pack] if (pack / MANIFEST).is_file() else _packs(pack)
     if not folders:
         raise InputRefused(f"{pack} is no pack and holds none: name the folder of one")
-    read = [
-        (folder, pack_folder.manifest(folder))
-        for folder in (path.parent if path.name == MANIFEST else path for path in folders)
-    ]
+    read = [(folder, pack_folder.manifest(folder)) for folder in folders]
     ours = [(folder, found) for folder, found in read if found["made_from"]["store_id"] == store_id]
     if not ours:
         raise InputRefused(f"no pack in {pack} was made from this store: name the store it is of")
     return max(ours, key=lambda one: (one[1]["made_from"]["last"], one[1]["made_from"]["as_of"]))
+
+
+def _packs(out: Path) -> list[Path]:
+    """Return the packs of a folder, those that lost their manifest too: `manifest` refuses them."""
+    return [
+        folder
+        for folder in sorted(out.glob("*"))
+        if (folder / MANIFEST).is_file() or pack_folder.name_of(folder) is not None
+    ]
 
 
 def _shown(text: str | None) -> str | None:

@@ -10,7 +10,6 @@ since.
 
 import hashlib
 import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
@@ -35,12 +34,12 @@ from kusanya_books.judge.postings import (
 )
 from kusanya_books.pack.account_map import AccountMap
 from kusanya_books.read import pack_folder
+from kusanya_books.read.pack_folder import PackName
 
 AFTER: Final = "entries_after"
 """In what a pack was made from: the runs whose entries its own continue, each with its days."""
 _IMPORTED: Final = "journals/odoo.csv"
 """A pack that lists it has entries to import."""
-_NAME: Final = re.compile(r"kusanya-(\d{4}-\d\d-\d\d)-(\d{4}-\d\d-\d\d)-(live|test)-(\w+)")
 _NUMBER_HEX: Final = 12
 """Characters of the contents in a number: QuickBooks takes 21 in all."""
 _KEY: Final = ("business_day", "currency", "channel", "kind", "break_code")
@@ -196,10 +195,10 @@ def earlier_close(out: Path, made_from: Mapping[str, Any]) -> Booked | None:
     same = json.loads(json.dumps(made_from))
     first, last = (date.fromisoformat(same[name]) for name in ("first", "last"))
     found: dict[str, _Close] = {}
-    for one in _packs(out):
+    for folder, one in _packs(out):
         if one.mode != same["mode"] or one.last < first or last < one.first:
             continue
-        manifest = pack_folder.manifest(one.folder)
+        manifest = pack_folder.manifest(folder)
         made = manifest["made_from"]
         after = made.pop(AFTER, None)
         # Whoever imports the entries may move their files away: they are booked all the same.
@@ -207,7 +206,7 @@ def earlier_close(out: Path, made_from: Mapping[str, Any]) -> Booked | None:
             continue
         if any(made.get(part) != same[part] for part in ("store_id", "entity", "cutoff")):
             continue
-        runs = () if after is None else _runs(one.folder, after)
+        runs = () if after is None else _runs(folder, after)
         if made == same:
             return _continued(out, runs) if runs else None
         found[one.run] = _Close(one, int(made["as_of"]), runs)
@@ -216,27 +215,19 @@ def earlier_close(out: Path, made_from: Mapping[str, Any]) -> Booked | None:
     return _continued(out, _as_spans(by_day)) if by_day else None
 
 
-class _Pack(msgspec.Struct, frozen=True):
-    folder: Path
-    first: date
-    last: date
-    mode: str
-    run: str
-
-
 class _Close(msgspec.Struct, frozen=True):
-    """A close with entries: its pack, its place of the journal, and what its entries continue."""
+    """A close with entries: its days, its place of the journal, and what its entries continue."""
 
-    pack: _Pack
+    name: PackName
     as_of: int
     after: tuple[Continued, ...]
 
 
 def _booked_last(day: date, closes: Mapping[str, _Close]) -> str | None:
     """Return the run that no other one continues on a day, the newest of several."""
-    of_day = [close for close in closes.values() if close.pack.first <= day <= close.pack.last]
+    of_day = [close for close in closes.values() if close.name.first <= day <= close.name.last]
     continued = {one.run for close in of_day for one in close.after if one.first <= day <= one.last}
-    left = [(close.as_of, close.pack.run) for close in of_day if close.pack.run not in continued]
+    left = [(close.as_of, close.name.run) for close in of_day if close.name.run not in continued]
     return max(left)[1] if left else None
 
 
@@ -252,7 +243,7 @@ def _as_spans(by_day: list[tuple[date, str]]) -> tuple[Continued, ...]:
 
 def _continued(out: Path, runs: tuple[Continued, ...]) -> Booked:
     """Return what the named runs booked, each on its days."""
-    packs = {pack.run: pack.folder for pack in _packs(out)}
+    packs = {name.run: folder for folder, name in _packs(out)}
     parts = []
     for one in runs:
         if one.run not in packs:
@@ -273,12 +264,11 @@ def _runs(folder: Path, after: Any) -> tuple[Continued, ...]:
         raise pack_folder.older_pack(folder) from error
 
 
-def _packs(out: Path) -> Iterator[_Pack]:
+def _packs(out: Path) -> Iterator[tuple[Path, PackName]]:
     """Yield the packs of a folder by their names, damaged ones too."""
     for folder in sorted(out.glob("kusanya-*")):
-        if folder.is_dir() and (named := _NAME.fullmatch(folder.name)):
-            first, last, mode, run = named.groups()
-            yield _Pack(folder, date.fromisoformat(first), date.fromisoformat(last), mode, run)
+        if (name := pack_folder.name_of(folder)) is not None:
+            yield folder, name
 
 
 def _read(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:

@@ -1,6 +1,5 @@
 """An earlier pack as a run reads it: what it closed, and what it left open."""
 
-import json
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -9,7 +8,7 @@ import msgspec
 import pandas as pd
 import pyarrow.parquet as pq
 
-from kusanya.errors import FrameError
+from kusanya.errors import FrameError, InputRefused
 from kusanya_books import columns
 from kusanya_books.columns import (
     CLOSED,
@@ -21,7 +20,6 @@ from kusanya_books.columns import (
 )
 from kusanya_books.engine.engine import Dataset, exactly
 from kusanya_books.read import pack_folder
-from kusanya_books.read.pack_folder import MANIFEST
 from kusanya_books.request.days import cutoff
 from kusanya_books.request.days import period as as_period
 from kusanya_books.request.earlier_period import Compared, EarlierPeriod
@@ -95,19 +93,24 @@ def newest(out: Path, *, store_id: str, mode: str, entity: str, before: date) ->
     """Return the pack in `out` whose period ends last before a day, the newest of several.
 
     Only packs of the same store, mode and entity count; None where there is none. A folder that is
-    no pack is passed over.
+    no pack is passed over, but not one that has the name of a pack and lost its manifest: `read`
+    refuses it.
     """
-    found = []
-    for path in sorted(out.glob(f"*/{MANIFEST}")):
+    found: list[tuple[tuple[str, str, int, str], Path]] = []
+    for folder in sorted(out.glob("*")):
         try:
-            made_from = json.loads(path.read_text(encoding="utf-8"))["made_from"]
-            last, of = made_from["last"], (made_from["store_id"], made_from["mode"])
-            ours = (*of, made_from.get("entity", "")) == (store_id, mode, entity)
-            order = (last, made_from["judged_on"], made_from["as_of"], path.parent.name)
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-        if ours and last < before.isoformat():
-            found.append((order, path.parent))
+            made_from = pack_folder.manifest(folder)["made_from"]
+            of = (made_from["store_id"], made_from["mode"], made_from.get("entity", ""))
+            is_ours, last = of == (store_id, mode, entity), made_from["last"]
+            judged_on, as_of = made_from["judged_on"], int(made_from["as_of"])
+        except (InputRefused, ValueError, KeyError, TypeError):
+            name = pack_folder.name_of(folder)
+            if name is None:
+                continue
+            is_ours, last = name.mode == mode, name.last.isoformat()
+            judged_on, as_of = "", 0
+        if is_ours and last < before.isoformat():
+            found.append(((last, judged_on, as_of, folder.name), folder))
     return max(found)[1] if found else None
 
 

@@ -1,14 +1,37 @@
 """The folder of a pack as anything reads it: its manifest, and files as they were written."""
 
 import json
+import re
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from kusanya.errors import InputRefused
 from kusanya.platform.digest import digest_of
 from kusanya.wire import Mode
 
 MANIFEST: Final = "manifest.json"
+_NAME: Final = re.compile(r"kusanya-(\d{4}-\d\d-\d\d)-(\d{4}-\d\d-\d\d)-(live|test)-(\w+)")
+
+
+class PackName(msgspec.Struct, frozen=True):
+    """What the name of a pack's folder says, whatever became of its files."""
+
+    first: date
+    last: date
+    mode: str
+    run: str
+
+
+def name_of(folder: Path) -> PackName | None:
+    """Return what the name of a folder says; None where it is not that of a pack."""
+    found = _NAME.fullmatch(folder.name) if folder.is_dir() else None
+    if found is None:
+        return None
+    first, last, mode, run = found.groups()
+    return PackName(date.fromisoformat(first), date.fromisoformat(last), mode, run)
 
 
 def manifest(folder: Path) -> dict[str, Any]:
