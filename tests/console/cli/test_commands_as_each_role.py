@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from tests.console.cli.deploying import Kusanya
 from tests.kit.payments import by_event, polled
@@ -85,3 +86,21 @@ def test_a_month_is_closed_by_who_sees_the_facts_and_never_on_masked_views(
     assert refusal in err, (code, out, err)
     assert code == 1, (code, out, err)  # it has breaks
     assert bool(list(tmp_path.glob("packs/*"))) is not bool(refusal)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_store_is_exported_by_who_can_tell_customers_apart(
+    logins: Callable[[str], str], kusanya: Kusanya, tmp_path: Path, *, role: str
+) -> None:
+    out = tmp_path / "out"
+    code, said, err = kusanya("store", "export", str(out), "--store", logins(role))
+    if role == "look":
+        assert (code, said) == (1, "")
+        assert "export with a login of the role kusanya_ask" in err
+        assert not list(tmp_path.rglob("*.parquet"))
+        return
+    assert (code, err) == (0, "")
+    assert kusanya("store", "export", str(tmp_path / "all"), "--store", logins("admin"))[0] == 0
+    mine, every = (pq.read_table(folder).to_pylist() for folder in (out, tmp_path / "all"))
+    assert len(mine) == 2
+    assert mine == every

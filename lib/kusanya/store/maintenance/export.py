@@ -34,6 +34,7 @@ from kusanya.store.records.export_layout import (
 )
 from kusanya.store.tables.engine import only_store_errors
 from kusanya.store.tables.schema import collection, event, feed_head, intent
+from kusanya.store.tables.sessions import are_masked
 from kusanya.store.tables.sqlite_file import sync_folder
 from kusanya.store.tables.values import from_us, maybe_at, to_us
 from kusanya.store.writer.projection import SHOWN, to_row
@@ -72,8 +73,8 @@ class Parquet(StorePart):
         answer: id, reference, amount, sent_at. Each file is whole or absent; what the folder holds
         is noted last, so that an export that did not end, or lost a file, is not taken for a whole.
         No column is called as the folders are: pandas, Spark and DuckDB read `folder` as one table.
-        Raises StoreUnavailable when pyarrow is missing, or the folder cannot be written or holds an
-        export of an earlier version or of another store.
+        Raises StoreUnavailable when pyarrow is missing, for a login that sees masked views, and
+        where the folder cannot be written or holds an export of an earlier version or other store.
         """
         folder = Path(folder)
         if has_old_days(folder):
@@ -118,6 +119,11 @@ class Parquet(StorePart):
 
     def _head(self) -> int:
         with self._reading("export") as connection:
+            if are_masked(connection):
+                raise StoreUnavailable(
+                    "this login sees masked views of the store, in which customers cannot be told "
+                    "apart: export with a login of the role kusanya_ask"
+                )
             head: int = connection.execute(select(feed_head.c.seq)).scalar_one()
             return head
 
