@@ -85,8 +85,7 @@ def closed(home: Path, period: str, **options: Any) -> CloseResult:
         store=str(home / "store.db"),
         mode="live",
         ledger=str(home / "books.csv"),
-        accounts=str(home / "accounts.toml"),
-        **options,
+        **{"accounts": str(home / "accounts.toml"), **options},
     )
     return reconcile.run(request, out=home / "packs")
 
@@ -218,6 +217,29 @@ def learn(home: Path, *numbers: int, day: int = 0) -> None:
     with Store.open(home / "store.db") as store:
         for number in numbers:
             store.record(polled(number, PAID_AT + timedelta(days=day)))
+
+
+def test_of_two_packs_of_a_day_without_entries_somebody_must_say_what_is_booked(pack: Path) -> None:
+    home = pack.parents[1]
+    accounts = account_map.read(home / "accounts.toml")
+    shutil.rmtree(pack)
+    (home / "accounts.toml").unlink()
+
+    def entries(folder: Path | None, **said: Any) -> int:
+        assert folder is not None
+        made = journal_entries.of_pack(folder, accounts, **said).entries
+        return sum(line.amount for one in made for line in one.lines if line.account == "Clearing")
+
+    night = closed(home, "2026-03-05..2026-03-05", accounts="").folder
+    assert entries(night) == 4 * 982
+    learn(home, 9)
+    month = closed(home, "2026-03-01..2026-03-31", accounts="").folder
+    with pytest.raises(InputRefused, match="is of the same days: where its entries are in the bo"):
+        entries(month)
+    assert entries(month, booked=night) == 982
+    assert entries(month, is_first=True) == 5 * 982
+    april = closed(home, "2026-04-01..2026-04-30", accounts="").folder
+    assert entries(april) == 0
 
 
 def test_entries_whose_files_were_moved_away_to_be_imported_are_not_booked_again(

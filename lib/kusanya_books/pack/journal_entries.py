@@ -170,11 +170,15 @@ def journals(
     )
 
 
-def of_pack(folder: Path, accounts: AccountMap, *, booked: Path | None = None) -> Journals:
+def of_pack(
+    folder: Path, accounts: AccountMap, *, booked: Path | None = None, is_first: bool = False
+) -> Journals:
     """Return the entries of a pack; `booked` is the earlier pack whose entries these continue.
 
-    Without it that is the one which the pack itself names, and which must lie beside it. Raises
-    InputRefused when a folder is no pack of this version, else as `journals`.
+    Without it those are the ones which the pack itself names, and which must lie beside it. A pack
+    that was made without accounts names none: `is_first` says that no entry of its days is in the
+    books. Raises InputRefused when a folder is no pack of this version, and where another pack of
+    the same days lies beside and nobody said which is booked; else as `journals`.
     """
     postings, manifest = _read(folder)
     if booked is not None:
@@ -182,8 +186,26 @@ def of_pack(folder: Path, accounts: AccountMap, *, booked: Path | None = None) -
         every = (Continued(date.min, date.max, str(said["run_id"])),)
         return journals(postings, accounts, booked=Booked(earlier, every))
     after = manifest["made_from"].get(AFTER)
+    if after is None and _IMPORTED not in manifest["files"] and not is_first:
+        _check_it_is_the_first(folder, manifest)
     continued = None if after is None else _continued(folder.parent, _runs(folder, after))
     return journals(postings, accounts, booked=continued)
+
+
+def _check_it_is_the_first(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Raise InputRefused where entries of another pack of these days may be in the books."""
+    own = manifest["made_from"]
+    first, last = (date.fromisoformat(own[name]) for name in ("first", "last"))
+    for other, name in _packs(folder.resolve().parent):
+        if name.run == manifest["run_id"] or name.mode != own["mode"]:
+            continue
+        made = pack_folder.manifest(other)["made_from"]
+        is_of_ours = all(made.get(part) == own[part] for part in ("store_id", "entity"))
+        if is_of_ours and name.first <= last and first <= name.last:
+            raise InputRefused(
+                f"{other.name} is of the same days: where its entries are in the books, give it "
+                "with --booked, so that they are not booked twice; else give --booked none"
+            )
 
 
 def earlier_close(out: Path, made_from: Mapping[str, Any]) -> Booked | None:

@@ -28,8 +28,11 @@ def journals(
     ],
     out: Annotated[Path, typer.Option(help="The CSV file to write.")],
     booked: Annotated[
-        Path | None,
-        typer.Option(help="An earlier pack whose entries are in the books: only what changed."),
+        str | None,
+        typer.Option(
+            help="An earlier pack whose entries are in the books: only what changed since. With "
+            "none, no entry of these days is."
+        ),
     ] = None,
 ) -> None:
     """Write the journal entries of a pack as a file that accounting programs import.
@@ -44,7 +47,12 @@ def journals(
             f"--format is one of {', '.join(journal_files.FORMS)}, not {safe(form, 40)}", code=USAGE
         )
     booked_on = account_map.read(accounts)
-    found = journal_entries.of_pack(pack, booked_on, booked=booked)
+    found = journal_entries.of_pack(
+        pack,
+        booked_on,
+        booked=None if booked in {None, "none"} else Path(booked),
+        is_first=booked == "none",
+    )
     if found.refusal:
         raise Refused(found.refusal)
     made = journal_files.files(found.entries, booked_on, form)
