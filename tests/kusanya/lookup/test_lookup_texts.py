@@ -219,3 +219,17 @@ def test_what_is_nearest_to_the_named_time_stands_first(tmp_path: Path, empty_st
     assert len(away) == 50, "the seven that are furthest away are left out"
     assert away == sorted(away)
     assert max(away) < timedelta(minutes=13)
+
+
+def test_the_hundreds_that_came_later_hide_nothing_near_the_named_time(
+    tmp_path: Path, empty_store: Path
+) -> None:
+    said = NOW - timedelta(hours=3)
+    with Store.open(copy(empty_store, tmp_path / "busy.db"), clock=ManualClock(NOW)) as store:
+        record(store, collection("meant", amount=7_000, minutes_ago=3 * 60 + 1))
+        for number in range(501):
+            ago = 3 * 60 - 3 - number / 100
+            record(store, collection(f"later-{number}", amount=7_000, minutes_ago=ago))
+        found = ask(store, f"{said.astimezone(EAT):%H:%M}, 7000").matches
+    assert len(found) == 50
+    assert "meant" in found[0].row.id

@@ -106,6 +106,23 @@ def test_a_creation_without_an_answer_is_found_as_its_customer_would_name_it(
     assert found.count == 1
 
 
+@pytest.mark.parametrize("text", ["0009", "21000..23000", "22000 14:54"])
+def test_a_creation_is_found_behind_all_others_that_an_outage_left_open(
+    store: Store, clock: ManualClock, created: Any, text: str
+) -> None:
+    """Who reads that nothing is open asks the customer to pay again."""
+    intent = created(ago=timedelta(minutes=6), state=IntentState.PREPARED)
+    for number in range(1_001):
+        prepare_intent(
+            store,
+            idempotency_key=f"key-{number}", body=b"{}", mode=Mode.TEST, profile="shop",
+            reference=f"LATER-{number}", amount=900, phone="255754000001",
+            prepared_at=clock.now() - timedelta(minutes=5),
+        )  # fmt: skip
+    found = ask(store, clock, text)
+    assert [match.intent.id for match in found.creations] == [intent.id]
+
+
 def test_a_creation_is_found_by_its_id_whatever_became_of_it(
     store: Store, clock: ManualClock, created: Any, make: Any
 ) -> None:

@@ -293,7 +293,7 @@ def _by_amount_and_time(
     near = _nearest(ours, at, said.precision)
     chosen = ordered(same if len(same) == _COMPARED else near, at, said.precision)[:_BOUND]
     opened = store.intents.still_open(
-        mode, amount=amount, prepared_from=begin, prepared_to=end, limit=_BOUND
+        mode, amounts=(amount, amount), prepared_from=begin, prepared_to=end, limit=_BOUND
     )
     creations = tuple(opened)
     named, created = having(said, ours), having(said, creations)

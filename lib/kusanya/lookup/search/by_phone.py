@@ -33,7 +33,6 @@ _WITHIN: Final = re.compile(
 """A Tanzanian phone among other words; never an amount beside a date, nor a part of a reference."""
 _PHONE_DIGITS: Final = 13
 """A longer number without a + was never meant as a phone: receipts have 13 digits and more."""
-_OPEN_LOOKED_AT: Final = 1_000
 _LOOKED_AT: Final = 20_000
 """No index holds the ends of phones: so many collections, the newest, are looked through."""
 _END_MOST: Final = 8
@@ -117,15 +116,11 @@ def _ending(
 ) -> Candidates:
     mode, limit = question.mode, question.limit
     rows = store.collections.by_phone_end(mode, digits, since=since, among=_LOOKED_AT, limit=limit)
-    opened = [
-        intent
-        for intent in store.intents.still_open(mode, prepared_from=since, limit=_OPEN_LOOKED_AT)
-        if intent.phone.endswith(digits)
-    ]
+    opened = store.intents.still_open(mode, phone_end=digits, prepared_from=since, limit=limit)
     count = _LOOKED_AT
     return Candidates(
         [Match(row, MatchKind.PHONE_END) for row in rows],
-        [CreationMatch(intent, MatchKind.PHONE_END) for intent in opened[:limit]],
+        [CreationMatch(intent, MatchKind.PHONE_END) for intent in opened],
         phone_end_in=Said("among the newest {count}").of(count=count)
         if since is None
         else Said("today, among the newest {count}").of(count=count),

@@ -38,8 +38,6 @@ from kusanya.store.records import CollectionFilter
 from kusanya.wire import Mode
 
 _BOUND: Final = 50
-_OPEN_LOOKED_AT: Final = 1_000
-_NEAR_LOOKED_AT: Final = 500
 """So many payments about a named time are put in order by how near to it they are."""
 _SHOWN_DIGITS: Final = 3
 """So many of a phone are shown to who is shown no phone."""
@@ -241,24 +239,21 @@ def _by_amount(store: Store, question: LookupQuestion) -> Candidates:
         created_to=asked.end,
     )
     mode, limit, at = question.mode, question.limit, asked.at
-    read = limit if at is None else _NEAR_LOOKED_AT
-    rows = store.collections.page(mode, where=where, limit=read).rows
-    if at is not None:
-        rows = tuple(sorted(rows, key=lambda row: abs(row.created_at - at)))[:limit]
-    is_one = asked.amount == asked.up_to
+    page = store.collections.page(mode, where=where, limit=limit)
+    if at is not None and page.more:
+        # The newest may all be further away than what came before them.
+        page = store.collections.around(mode, at, where=where, limit=2 * limit)
+    nearest = sorted(page.rows, key=lambda row: abs(row.created_at - at)) if at else page.rows
+    rows = nearest[:limit]
     opened = store.intents.still_open(
         mode,
-        amount=asked.amount if is_one else None,
+        amounts=(asked.amount, asked.up_to),
         prepared_from=asked.begin,
         prepared_to=asked.end,
-        limit=limit if is_one else _OPEN_LOOKED_AT,
+        limit=limit,
     )
     return Candidates(
         [Match(row, MatchKind.AMOUNT) for row in rows],
-        [
-            CreationMatch(intent, MatchKind.AMOUNT)
-            for intent in opened
-            if asked.amount <= intent.amount <= asked.up_to
-        ][:limit],
+        [CreationMatch(intent, MatchKind.AMOUNT) for intent in opened],
         joined(", ", (asked.amounts, asked.sentence)),
     )

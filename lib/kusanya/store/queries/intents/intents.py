@@ -70,7 +70,9 @@ _TERMS: Final = {
     "phones": intent.c.phone.in_(bindparam("phones", expanding=True)),
     "reference": intent.c.reference == bindparam("reference"),
     "part": func.lower(intent.c.reference).contains(bindparam("part"), escape=ESCAPE),
-    "amount": intent.c.amount == bindparam("amount"),
+    "phone_end": intent.c.phone.endswith(bindparam("phone_end"), escape=ESCAPE),
+    "amount_min": intent.c.amount >= bindparam("amount_min"),
+    "amount_max": intent.c.amount <= bindparam("amount_max"),
     "prepared_from": intent.c.prepared_at >= bindparam("prepared_from"),
     "prepared_to": intent.c.prepared_at < bindparam("prepared_to"),
 }
@@ -231,7 +233,8 @@ class Intents(IntentAttempts):
         phone: str | None = None,
         reference: str | None = None,
         reference_part: str | None = None,
-        amount: int | None = None,
+        phone_end: str | None = None,
+        amounts: tuple[int, int] | None = None,
         prepared_from: datetime | None = None,
         prepared_to: datetime | None = None,
         limit: int = 200,
@@ -239,14 +242,16 @@ class Intents(IntentAttempts):
         """Return the intents that are neither answered nor over, newest first.
 
         Terms are joined by AND, None does not restrict. `phone` is found with and without its
-        leading +, `reference_part` in any case. Only the open ones are looked through, and those
-        are few.
+        leading +, `reference_part` in any case, `phone_end` are its last digits, and of `amounts`
+        both are included. All open ones are looked through: those are few.
         """
         terms = {
             "phones": None if phone is None else phone_spellings(phone),
             "reference": maybe_clean(reference, NAME_MAX),
             "part": None if reference_part is None else part_of(reference_part, NAME_MAX),
-            "amount": amount,
+            "phone_end": phone_end,
+            "amount_min": None if amounts is None else amounts[0],
+            "amount_max": None if amounts is None else amounts[1],
             "prepared_from": maybe_us(prepared_from),
             "prepared_to": maybe_us(prepared_to),
         }
