@@ -47,7 +47,6 @@ WHERE id IN (SELECT id FROM keys WHERE id IS NOT NULL)
 ORDER BY created_at, id
 """
 _ANEW: Final = "copy the whole export again, or export the store into an empty folder"
-_WHOLE: Final = "export the store without --from and --to"
 _REFERENCES: Final = Schema("references", {"reference": DType.TEXT})
 _AGAIN: Final = """
 SELECT DISTINCT c.reference
@@ -191,14 +190,15 @@ def store_id(folder: Path) -> str:
 def lacking(folder: Path, *, mode: Mode, first: date, last: date) -> Iterator[str]:
     """Yield what the folder does not hold of the collections created on the days, in sentences."""
     parts = _noted(folder).modes[mode].parts
+    advice = f"export the store again, whole or from {first} on"
     every = [first + timedelta(days=number) for number in range((last - first).days + 1)]
     by = {day: [part.seq for part in parts if part.holds(day)] for day in every}
     if never := [day for day, found in by.items() if not found]:
-        yield f"the export does not hold what was created on {_listed(never)}: {_WHOLE}"
+        yield f"the export does not hold what was created on {_listed(never)}: {advice}"
     if before := [day for day, found in by.items() if found and found[-1] < parts[-1].seq]:
         yield (
             f"of {_listed(before)} the export is older than of the rest, and what became of their "
-            f"payments since is not known: {_WHOLE}"
+            f"payments since is not known: {advice}"
         )
 
 
