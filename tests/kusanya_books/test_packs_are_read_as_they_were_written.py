@@ -240,6 +240,12 @@ def test_of_two_packs_of_a_day_without_entries_somebody_must_say_what_is_booked(
     assert entries(month, is_first=True) == 5 * 982
     april = closed(home, "2026-04-01..2026-04-30", accounts="").folder
     assert entries(april) == 0
+    learn(home, 8, day=1)
+    night = closed(home, "2026-03-06..2026-03-06", accounts="").folder
+    assert entries(night, booked=month) == 982, "what the month booked of other days stays"
+    other = closed(home, "2026-03-05..2026-03-05", accounts="", entity="Duka").folder
+    with pytest.raises(InputRefused, match="is of another store, mode, entity or cutoff"):
+        entries(other, booked=month)
 
 
 def test_entries_whose_files_were_moved_away_to_be_imported_are_not_booked_again(

@@ -181,31 +181,31 @@ def of_pack(
     the same days lies beside and nobody said which is booked; else as `journals`.
     """
     postings, manifest = _read(folder)
+    own = manifest["made_from"]
+    first, last = _days_of(own)
     if booked is not None:
         earlier, said = _read(booked)
-        every = (Continued(date.min, date.max, str(said["run_id"])),)
-        return journals(postings, accounts, booked=Booked(earlier, every))
-    after = manifest["made_from"].get(AFTER)
-    if after is None and _IMPORTED not in manifest["files"] and not is_first:
-        _check_it_is_the_first(folder, manifest)
-    continued = None if after is None else _continued(folder.parent, _runs(folder, after))
-    return journals(postings, accounts, booked=continued)
-
-
-def _check_it_is_the_first(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Raise InputRefused where entries of another pack of these days may be in the books."""
-    own = manifest["made_from"]
-    first, last = (date.fromisoformat(own[name]) for name in ("first", "last"))
-    for other, name in _packs(folder.resolve().parent):
-        if name.run == manifest["run_id"] or name.mode != own["mode"]:
-            continue
-        made = pack_folder.manifest(other)["made_from"]
-        is_of_ours = all(made.get(part) == own[part] for part in ("store_id", "entity"))
-        if is_of_ours and name.first <= last and first <= name.last:
+        if not _is_of_the_same_books(said["made_from"], own):
             raise InputRefused(
-                f"{other.name} is of the same days: where its entries are in the books, give it "
-                "with --booked, so that they are not booked twice; else give --booked none"
+                f"{booked.resolve().name} is of another store, mode, entity or cutoff: its entries "
+                f"are not continued by those of {folder.resolve().name}"
             )
+        # What it booked of other days stays as it is.
+        runs = (Continued(first, last, str(said["run_id"])),)
+        return journals(postings, accounts, booked=Booked(_within(earlier, runs[0]), runs))
+    beside, after = folder.resolve().parent, own.get(AFTER)
+    if after is not None:
+        return journals(postings, accounts, booked=_continued(beside, _runs(folder, after)))
+    if not is_first and _IMPORTED not in manifest["files"]:
+        for other, name in _packs(beside):
+            if name.run == manifest["run_id"] or name.last < first or last < name.first:
+                continue
+            if _is_of_the_same_books(pack_folder.manifest(other)["made_from"], own):
+                raise InputRefused(
+                    f"{other.name} is of the same days: where its entries are in the books, give "
+                    "it with --booked, so that they are not booked twice; else give --booked none"
+                )
+    return journals(postings, accounts)
 
 
 def earlier_close(out: Path, made_from: Mapping[str, Any]) -> Booked | None:
@@ -215,7 +215,7 @@ def earlier_close(out: Path, made_from: Mapping[str, Any]) -> Booked | None:
     close that lies there already continues what it did then, whatever came after it.
     """
     same = json.loads(json.dumps(made_from))
-    first, last = (date.fromisoformat(same[name]) for name in ("first", "last"))
+    first, last = _days_of(same)
     found: dict[str, _Close] = {}
     for folder, one in _packs(out):
         if one.mode != same["mode"] or one.last < first or last < one.first:
@@ -226,7 +226,7 @@ def earlier_close(out: Path, made_from: Mapping[str, Any]) -> Booked | None:
         # Whoever imports the entries may move their files away: they are booked all the same.
         if _IMPORTED not in manifest["files"]:
             continue
-        if any(made.get(part) != same[part] for part in ("store_id", "entity", "cutoff")):
+        if not _is_of_the_same_books(made, same):
             continue
         runs = () if after is None else _runs(folder, after)
         if made == same:
@@ -273,10 +273,22 @@ def _continued(out: Path, runs: tuple[Continued, ...]) -> Booked:
                 f"these entries continue those of run {one.run}, whose pack is not in {out.name}: "
                 "put it there, or give its folder with --booked"
             )
-        postings = _read(packs[one.run])[0]
-        days = postings["business_day"].dt.date
-        parts.append(postings[(days >= one.first) & (days <= one.last)])
+        parts.append(_within(_read(packs[one.run])[0], one))
     return Booked(pd.concat(parts, ignore_index=True), runs)
+
+
+def _within(postings: pd.DataFrame, span: Continued) -> pd.DataFrame:
+    days = postings["business_day"].dt.date
+    found: pd.DataFrame = postings[(days >= span.first) & (days <= span.last)]
+    return found
+
+
+def _days_of(made_from: Mapping[str, Any]) -> tuple[date, date]:
+    return date.fromisoformat(made_from["first"]), date.fromisoformat(made_from["last"])
+
+
+def _is_of_the_same_books(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(one.get(part) == other[part] for part in ("store_id", "mode", "entity", "cutoff"))
 
 
 def _runs(folder: Path, after: Any) -> tuple[Continued, ...]:
