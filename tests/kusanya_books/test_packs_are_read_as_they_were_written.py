@@ -7,7 +7,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -197,6 +197,27 @@ def test_a_damaged_pack_of_the_period_before_is_not_passed_over_for_an_older_one
     (pack.parent / "notes").mkdir()
     shutil.rmtree(april.folder)
     assert closed(home, "2026-05-01..2026-05-31", carry=True).previous == pack.name
+
+
+def test_of_two_packs_of_the_same_facts_the_one_that_was_made_last_is_carried(pack: Path) -> None:
+    """Books that were corrected within the hour are another run at the same place of the store."""
+    home, wrong = pack.parents[1], (pack.parents[1] / "books.csv").read_text()
+    origin = json.loads((pack / "manifest.json").read_text())["made_from"]
+
+    def newest() -> list[Path | None]:
+        of = {name: origin[name] for name in ("store_id", "mode", "entity")}
+        carried = earlier_pack.newest(pack.parent, **of, before=date(2026, 4, 1))
+        with Store.open(home / "store.db") as store:
+            return [carried, decisions.load(store, pack.parent).folder]
+
+    for number in range(3):
+        more = "".join(f"R-{1 + each},1000,TZS,2026-03-05\n" for each in range(number))
+        (home / "books.csv").write_text(wrong + more)
+        right = closed(home, "2026-03-01..2026-03-31").folder
+        assert newest() == [right, right]
+    (home / "books.csv").write_text(wrong)
+    assert closed(home, "2026-03-01..2026-03-31").folder == pack
+    assert newest() == [pack, pack]
 
 
 def balances(home: Path) -> Counter[str]:

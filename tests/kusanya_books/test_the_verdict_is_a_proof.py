@@ -135,6 +135,29 @@ def test_what_is_heard_days_later_is_named_by_the_next_night_and_every_later_one
         assert [row["amount"] for row in found] == [7_000]
 
 
+def test_a_row_that_one_night_could_not_read_is_missed_by_every_later_one_until_it_is_read(
+    close: Close, store: Store, moment: Moment, tmp_path: Path
+) -> None:
+    nights = {day: f"R-{day},1000,TZS,2026-03-{day:02}" for day in (2, 3, 4)}
+    for day in nights:
+        store.record(polled(day, MONDAY.replace(day=day)))
+    moment.at = datetime(2026, 3, 5, 1, tzinfo=UTC)
+    watched(store)
+
+    def closed(day: int, *more: str) -> list[str]:
+        books(tmp_path, nights[day], *more)
+        code, said = close("--from", f"2026-03-{day:02}", "--to", f"2026-03-{day:02}")
+        assert code == (said["verdict"] != "reconciled")
+        return [said["verdict"], *said["unproven"]]
+
+    assert closed(2, "X-9,-5OO000,TZS,2026-03-02") == ["not closed"]
+    for day in (3, 4):
+        verdict, unproven = closed(day)
+        assert verdict == "not proven"
+        assert unproven.startswith("2026-03-02 is not closed, because rows of its files could not")
+    assert [closed(day) for day in nights] == [["reconciled"]] * 3
+
+
 def test_an_earlier_pack_can_be_refused_and_days_that_no_pack_holds_are_named(
     close: Close, store: Store, moment: Moment, tmp_path: Path
 ) -> None:

@@ -35,6 +35,7 @@ def unproven(
     elif _is_nothing_read(inputs):
         yield "nothing was read: the store and the books are empty; see whether they are the right"
     yield from _of_files(inputs, bank)
+    yield from _of_earlier_files(inputs)
     yield from _of_empty_files(inputs, found)
     for each in inputs.expect:
         is_given = coverage.is_leg_given(
@@ -63,6 +64,16 @@ def unproven(
 
 def _not_compared(each: Expected) -> str:
     return f"{each}: expected, and nothing of it was compared; give the file"
+
+
+def _of_earlier_files(inputs: Inputs) -> Iterator[str]:
+    """Yield which period before this one left rows of its files unread."""
+    for first, last in () if inputs.carried is None else inputs.carried.not_closed:
+        days = f"{first}" if first == last else f"{first} to {last}"
+        yield (
+            f"{days} is not closed, because rows of its files could not be read: correct them, and "
+            "close it and what follows it again"
+        )
 
 
 def _of_files(inputs: Inputs, bank: BankMatch | None) -> Iterator[str]:

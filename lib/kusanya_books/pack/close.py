@@ -280,6 +280,7 @@ def pack(
             "verdict": verdict.value,
             "made_from": identity,
             earlier_pack.COMPARED: msgspec.to_builtins(_all_compared(made.inputs)),
+            earlier_pack.NOT_CLOSED: msgspec.to_builtins(_not_closed(made.inputs, verdict)),
             earlier_pack.PAYERS: sorted(made.inputs.paid_by_operators),
             earlier_pack.BEGINS: _chain_begins(made.inputs).isoformat(),
         },
@@ -306,6 +307,13 @@ def _chain_begins(inputs: Inputs) -> date:
     first = inputs.period.first
     earlier = inputs.carried
     return first if earlier is None else min(first, earlier.begins or earlier.period.first)
+
+
+def _not_closed(inputs: Inputs, verdict: ReportVerdict) -> list[tuple[date, date]]:
+    """Return the periods, this one and those before it, whose files were not read whole."""
+    earlier = () if inputs.carried is None else inputs.carried.not_closed
+    is_own = verdict is ReportVerdict.NOT_CLOSED
+    return [*earlier, *([(inputs.period.first, inputs.period.last)] if is_own else [])]
 
 
 def _all_compared(inputs: Inputs) -> tuple[Compared, ...]:

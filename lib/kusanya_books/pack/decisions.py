@@ -123,7 +123,12 @@ def _newest(pack: Path, store_id: str) -> tuple[Path, dict[str, Any]]:
     ours = [(folder, found) for folder, found in read if found["made_from"]["store_id"] == store_id]
     if not ours:
         raise InputRefused(f"no pack in {pack} was made from this store: name the store it is of")
-    return max(ours, key=lambda one: (one[1]["made_from"]["last"], one[1]["made_from"]["as_of"]))
+
+    def order(one: tuple[Path, dict[str, Any]]) -> tuple[str, int, int]:
+        folder, made_from = one[0], one[1]["made_from"]
+        return made_from["last"], int(made_from["as_of"]), pack_folder.written_at(folder)
+
+    return max(ours, key=order)
 
 
 def _packs(out: Path) -> list[Path]:

@@ -7,6 +7,7 @@ for machines only.
 """
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -96,6 +97,7 @@ def _put_in_place(made: Path, folder: Path) -> None:
             raise
         if there.read_bytes() != (made / "manifest.json").read_bytes():
             raise PackRefused(f"{folder} is there and differs; move it away first") from None
+        os.utime(there)  # made again, it is the newest of its period
 
 
 def _fill(

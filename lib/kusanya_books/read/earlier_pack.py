@@ -24,6 +24,8 @@ from kusanya_books.request.days import cutoff
 from kusanya_books.request.days import period as as_period
 from kusanya_books.request.earlier_period import Compared, EarlierPeriod
 
+NOT_CLOSED: Final = "not_closed"
+"""What the manifest calls the periods that follow each other whose files were not read whole."""
 BEGINS: Final = "begins"
 """What the manifest calls the first day of the packs that follow each other."""
 COMPARED: Final = "compared"
@@ -77,6 +79,7 @@ def read(folder: Path) -> EarlierPack:
             items=_table(files[ITEMS_FILE], ITEMS),
             lines=lines.assign(row_no=pd.array(range(-1, -len(lines) - 1, -1), dtype="Int64")),
             compared=msgspec.convert(said.get(COMPARED, ()), tuple[Compared, ...]),
+            not_closed=msgspec.convert(said.get(NOT_CLOSED, ()), tuple[tuple[date, date], ...]),
             payers=[(channel, currency) for channel, currency in said.get(PAYERS, ())],
             movements=_table(files[MOVEMENTS_FILE], MOVEMENTS),
             payouts=_table(files[PAYOUTS_FILE], STATEMENT),
@@ -96,7 +99,7 @@ def newest(out: Path, *, store_id: str, mode: str, entity: str, before: date) ->
     no pack is passed over, but not one that has the name of a pack and lost its manifest: `read`
     refuses it.
     """
-    found: list[tuple[tuple[str, str, int, str], Path]] = []
+    found: list[tuple[tuple[str, str, int, int], Path]] = []
     for folder in sorted(out.glob("*")):
         try:
             made_from = pack_folder.manifest(folder)["made_from"]
@@ -110,7 +113,7 @@ def newest(out: Path, *, store_id: str, mode: str, entity: str, before: date) ->
             is_ours, last = name.mode == mode, name.last.isoformat()
             judged_on, as_of = "", 0
         if is_ours and last < before.isoformat():
-            found.append(((last, judged_on, as_of, folder.name), folder))
+            found.append(((last, judged_on, as_of, pack_folder.written_at(folder)), folder))
     return max(found)[1] if found else None
 
 

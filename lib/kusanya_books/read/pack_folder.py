@@ -46,6 +46,12 @@ def manifest(folder: Path) -> dict[str, Any]:
     return found
 
 
+def written_at(folder: Path) -> int:
+    """Return when a pack was made or made again, in ns: which of two of the same facts is newer."""
+    path = folder / MANIFEST
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
 def as_written(folder: Path, said: dict[str, Any], name: str) -> Path:
     """Return the path of a file of a pack; `said` is what its manifest says.
 

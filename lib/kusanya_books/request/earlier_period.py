@@ -65,6 +65,9 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     begins: date | None = None
     """The first day of the periods that were closed one after the other, it the last; None for its
     own."""
+    not_closed: tuple[tuple[date, date], ...] = ()
+    """The periods up to it whose files were not read whole, first and last day: what the rows that
+    were left say is in no pack."""
     changed_from: date | None = None
     """The earliest day of which something changed since."""
     due_since: pd.DataFrame | None = None
