@@ -220,6 +220,18 @@ def test_of_two_packs_of_the_same_facts_the_one_that_was_made_last_is_carried(pa
     assert newest() == [pack, pack]
 
 
+def test_a_name_that_is_given_for_the_first_time_leaves_no_open_item_behind(pack: Path) -> None:
+    home = pack.parents[1]
+    april = "2026-04-01..2026-04-30"
+    first = closed(home, april, carry=True, entity="Duka")
+    other = closed(home, april, carry=True, entity="Soko")
+    assert [first.previous, other.previous] == [pack.name, pack.name]
+    for entity, before in (("Duka", first), ("Soko", other)):
+        may = closed(home, "2026-05-01..2026-05-31", carry=True, entity=entity)
+        assert before.folder is not None
+        assert may.previous == before.folder.name
+
+
 def balances(home: Path) -> Counter[str]:
     """Return what the accounts hold when the entries of every pack were imported."""
     held: Counter[str] = Counter()
@@ -264,9 +276,13 @@ def test_of_two_packs_of_a_day_without_entries_somebody_must_say_what_is_booked(
     learn(home, 8, day=1)
     night = closed(home, "2026-03-06..2026-03-06", accounts="").folder
     assert entries(night, booked=month) == 982, "what the month booked of other days stays"
-    other = closed(home, "2026-03-05..2026-03-05", accounts="", entity="Duka").folder
+    dukas, sokos = (
+        closed(home, "2026-03-05..2026-03-05", accounts="", entity=name).folder
+        for name in ("Duka", "Soko")
+    )
+    assert entries(dukas, booked=month) == 0
     with pytest.raises(InputRefused, match="is of another store, mode, entity or cutoff"):
-        entries(other, booked=month)
+        entries(dukas, booked=sokos)
 
 
 def test_entries_whose_files_were_moved_away_to_be_imported_are_not_booked_again(

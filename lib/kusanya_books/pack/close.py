@@ -193,7 +193,7 @@ def _check_it_follows(earlier: EarlierPack, folder: Path, inputs: Inputs, *, ent
             f"{name} is of {before.first} to {before.last}: name the pack of a period before "
             f"{span.first}"
         )
-    if entity and origin.get("entity", "") not in {"", entity}:
+    if not pack_folder.is_of_entity(origin, entity):
         raise InputRefused(f"{name} is of another entity's books: name a pack of {entity}")
 
 

@@ -288,7 +288,8 @@ def _days_of(made_from: Mapping[str, Any]) -> tuple[date, date]:
 
 
 def _is_of_the_same_books(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(one.get(part) == other[part] for part in ("store_id", "mode", "entity", "cutoff"))
+    is_same = all(one.get(part) == other[part] for part in ("store_id", "mode", "cutoff"))
+    return is_same and pack_folder.is_of_entity(one, other["entity"])
 
 
 def _runs(folder: Path, after: Any) -> tuple[Continued, ...]:

@@ -95,25 +95,28 @@ def read(folder: Path) -> EarlierPack:
 def newest(out: Path, *, store_id: str, mode: str, entity: str, before: date) -> Path | None:
     """Return the pack in `out` whose period ends last before a day, the newest of several.
 
-    Only packs of the same store, mode and entity count; None where there is none. A folder that is
-    no pack is passed over, but not one that has the name of a pack and lost its manifest: `read`
-    refuses it.
+    Only packs of the same store, mode and entity count; None where there is none. One that names no
+    entity counts where none of the same day names this one: else a name that is given for the first
+    time would leave all open items behind. A folder that is no pack is passed over, but not one
+    that has the name of a pack and lost its manifest: `read` refuses it.
     """
-    found: list[tuple[tuple[str, str, int, int], Path]] = []
+    found: list[tuple[tuple[str, bool, str, int, int], Path]] = []
     for folder in sorted(out.glob("*")):
         try:
             made_from = pack_folder.manifest(folder)["made_from"]
-            of = (made_from["store_id"], made_from["mode"], made_from.get("entity", ""))
-            is_ours, last = of == (store_id, mode, entity), made_from["last"]
+            is_ours = (made_from["store_id"], made_from["mode"]) == (store_id, mode)
+            is_ours = is_ours and pack_folder.is_of_entity(made_from, entity)
+            last, is_named = made_from["last"], made_from.get("entity", "") == entity
             judged_on, as_of = made_from["judged_on"], int(made_from["as_of"])
         except (InputRefused, ValueError, KeyError, TypeError):
             name = pack_folder.name_of(folder)
             if name is None:
                 continue
-            is_ours, last = name.mode == mode, name.last.isoformat()
+            is_ours, last, is_named = name.mode == mode, name.last.isoformat(), False
             judged_on, as_of = "", 0
         if is_ours and last < before.isoformat():
-            found.append(((last, judged_on, as_of, pack_folder.written_at(folder)), folder))
+            written_at = pack_folder.written_at(folder)
+            found.append(((last, is_named, judged_on, as_of, written_at), folder))
     return max(found)[1] if found else None
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -44,6 +45,12 @@ def manifest(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise no_pack(folder) from error
     return found
+
+
+def is_of_entity(made_from: Mapping[str, Any], entity: str) -> bool:
+    """Return whether a pack is of an entity's books; whose it is need not have been said always."""
+    own = made_from.get("entity", "")
+    return not own or not entity or own == entity
 
 
 def written_at(folder: Path) -> int:
