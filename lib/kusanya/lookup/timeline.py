@@ -17,10 +17,17 @@ from kusanya.lookup.entries import (
 )
 from kusanya.state.observation import CollectionState
 from kusanya.store import Store
-from kusanya.store.records import CollectionRow, DeliveryFilter, DeliveryRow, ReceiptFact
+from kusanya.store.records import (
+    CollectionRow,
+    DeliveryFilter,
+    DeliveryRow,
+    ReceiptFact,
+    Verdict,
+)
 from kusanya.wire import Mode
 
 _BOUND: Final = 50
+_NOT_REJECTED: Final = tuple(one for one in Verdict if one is not Verdict.REJECTED)
 
 
 class SharedReceipt(msgspec.Struct, frozen=True):
@@ -81,8 +88,7 @@ def load_timeline(
     state = store.collections.state(collection_id, mode)
     if row is None or state is None:
         return None
-    where = DeliveryFilter(collection_id=collection_id)
-    deliveries = store.deliveries.page(row.mode, where=where, limit=_BOUND).rows
+    deliveries = _deliveries(store, row)
     receipts = store.receipts.of(collection_id, mode)
     entries = [
         *observation_entries(store.collections.observations(collection_id, mode)),
@@ -106,6 +112,18 @@ def load_timeline(
         is_claimed=is_claimed or bool(receipts),
         is_unsure=is_unsure,
     )
+
+
+def _deliveries(store: Store, row: CollectionRow) -> tuple[DeliveryRow, ...]:
+    """Return the newest that name a collection: none that is forged crowds out a real one."""
+    where = DeliveryFilter(collection_id=row.id)
+    page = store.deliveries.page(row.mode, where=where, limit=_BOUND)
+    if not page.more:
+        return page.rows
+    sent = msgspec.structs.replace(where, verdicts=_NOT_REJECTED)
+    own = store.deliveries.page(row.mode, where=sent, limit=_BOUND).rows
+    both = {one.id: one for one in (*page.rows, *own)}
+    return tuple(sorted(both.values(), key=lambda one: one.arrived_at, reverse=True))
 
 
 def _shared_receipts(

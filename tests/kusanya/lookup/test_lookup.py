@@ -152,6 +152,18 @@ def test_a_rejected_delivery_leads_to_the_collection_that_it_only_claims(store: 
     assert ways(ask(store, "evt_INV-7")) == [("INV-7", MatchKind.CLAIM)]
 
 
+def test_no_number_of_forged_deliveries_crowds_what_the_service_sent_out_of_a_story(
+    store: Store,
+) -> None:
+    paid = collection("7", status="succeeded", completed_at=NOW)
+    arrived(store, paid, Verdict.VERIFIED)
+    for number in range(51):
+        later = paid.created_at + timedelta(minutes=2, seconds=number)
+        arrived(store, paid, Verdict.REJECTED, reason="no_match", answer=400, arrived_at=later)
+    verdicts = [one.verdict for one in timeline_of(store, "7").deliveries]
+    assert verdicts == [*[Verdict.REJECTED] * 50, Verdict.VERIFIED]
+
+
 @pytest.mark.parametrize("text", ["85000 15:20", "85,000 15:20", "TZS 85000 15.20"])
 def test_an_amount_and_a_time_find_what_was_asked_about_then(store: Store, text: str) -> None:
     record(store, collection("near", minutes_ago=9))
