@@ -83,8 +83,8 @@ def test_an_operator_that_pays_out_itself_is_not_missing_from_the_settlement_sta
     shutil.copy(empty_store, tmp_path / "store.db")
     for close in close_chain(made, tmp_path, tmp_path / "store.db", is_nightly=nights):
         assert (close.result.verdict, close.result.sentence) == (ReportVerdict.RECONCILED, ANY)
-        told = [row for row in close.result.coverage if row["channel"] == world.DIRECT]
-        assert {row["leg"]: row["percent"] for row in told}["settlement"] == 0
+        rows = [row for row in close.result.coverage if row["channel"] == world.DIRECT]
+        assert {row["leg"]: row["percent"] for row in rows}["settlement"] == 0
 
 
 def test_an_operator_that_pays_out_once_a_week_is_known_on_the_nights_between(

@@ -306,7 +306,7 @@ def _chain_begins(inputs: Inputs) -> date:
     """Return the first day of the periods that were closed one after the other, this one last."""
     first = inputs.period.first
     earlier = inputs.carried
-    return first if earlier is None else min(first, earlier.begins or earlier.period.first)
+    return first if earlier is None else min(first, earlier.chain_begins)
 
 
 def _not_closed(inputs: Inputs, verdict: ReportVerdict) -> list[tuple[date, date]]:
@@ -401,8 +401,9 @@ def _sides(earlier: EarlierPack, folder: Path, request: CloseRequest) -> _Sides:
     if now.is_export:  # it knows nothing of what was known before
         return _Sides(earlier.closed, found, None)
     before = earlier.closed
-    if earlier.begins < now.period.first:
-        days = Period(first=earlier.begins, last=now.period.first - DAY, cutoff=now.period.cutoff)
+    begins = earlier.carried.chain_begins
+    if begins < now.period.first:
+        days = Period(first=begins, last=now.period.first - DAY, cutoff=now.period.cutoff)
         older = load.changed_since(
             request.store, days, mode=now.mode, place=origin["as_of"], as_of=now.as_of
         )

@@ -116,7 +116,7 @@ def record(
 
 
 def _newest(pack: Path, store_id: str) -> tuple[Path, dict[str, Any]]:
-    folders = [pack] if (pack / MANIFEST).is_file() else _packs(pack)
+    folders = [pack] if (pack / MANIFEST).is_file() else pack_folder.packs(pack)
     if not folders:
         raise InputRefused(f"{pack} is no pack and holds none: name the folder of one")
     read = [(folder, pack_folder.manifest(folder)) for folder in folders]
@@ -129,15 +129,6 @@ def _newest(pack: Path, store_id: str) -> tuple[Path, dict[str, Any]]:
         return made_from["last"], int(made_from["as_of"]), pack_folder.written_at(folder)
 
     return max(ours, key=order)
-
-
-def _packs(out: Path) -> list[Path]:
-    """Return the packs of a folder, those that lost their manifest too: `manifest` refuses them."""
-    return [
-        folder
-        for folder in sorted(out.glob("*"))
-        if (folder / MANIFEST).is_file() or pack_folder.name_of(folder) is not None
-    ]
 
 
 def _shown(text: str | None) -> str | None:

@@ -198,7 +198,7 @@ def of_pack(
         return journals(postings, accounts, booked=_continued(beside, _runs(folder, after)))
     if not is_first and _IMPORTED not in manifest["files"]:
         for other, name in _packs(beside):
-            if name.run == manifest["run_id"] or name.last < first or last < name.first:
+            if name.run == manifest["run_id"] or not name.meets(first, last):
                 continue
             if _is_of_the_same_books(pack_folder.manifest(other)["made_from"], own):
                 raise InputRefused(
@@ -218,12 +218,12 @@ def earlier_close(out: Path, made_from: Mapping[str, Any]) -> Booked | None:
     first, last = _days_of(same)
     found: dict[str, _Close] = {}
     for folder, one in _packs(out):
-        if one.mode != same["mode"] or one.last < first or last < one.first:
+        if one.mode != same["mode"] or not one.meets(first, last):
             continue
         manifest = pack_folder.manifest(folder)
         made = manifest["made_from"]
         after = made.pop(AFTER, None)
-        # Whoever imports the entries may move their files away: they are booked all the same.
+        # Who imports the entries may move their files away: they are booked all the same.
         if _IMPORTED not in manifest["files"]:
             continue
         if not _is_of_the_same_books(made, same):
@@ -301,7 +301,7 @@ def _runs(folder: Path, after: Any) -> tuple[Continued, ...]:
 
 def _packs(out: Path) -> Iterator[tuple[Path, PackName]]:
     """Yield the packs of a folder by their names, damaged ones too."""
-    for folder in sorted(out.glob("kusanya-*")):
+    for folder in pack_folder.packs(out):
         if (name := pack_folder.name_of(folder)) is not None:
             yield folder, name
 

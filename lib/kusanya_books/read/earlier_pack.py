@@ -49,8 +49,6 @@ class EarlierPack(msgspec.Struct, frozen=True, kw_only=True):
     manifest: dict[str, Any]
     closed: Dataset
     carried: EarlierPeriod
-    begins: date
-    """The first day of the packs that follow each other, this one the last."""
 
 
 def read(folder: Path) -> EarlierPack:
@@ -70,12 +68,11 @@ def read(folder: Path) -> EarlierPack:
         span = as_period(
             f"{made_from['first']}..{made_from['last']}", cutoff=cutoff(made_from["cutoff"])
         )
-        begins = min(span.first, date.fromisoformat(said.get(BEGINS, made_from["first"])))
         lines = _table(files[LINES_FILE], LEDGER)
         carried = EarlierPeriod(
             run_id=said["run_id"],
             period=span,
-            begins=begins,
+            begins=date.fromisoformat(said.get(BEGINS, made_from["first"])),
             items=_table(files[ITEMS_FILE], ITEMS),
             lines=lines.assign(row_no=pd.array(range(-1, -len(lines) - 1, -1), dtype="Int64")),
             compared=msgspec.convert(said.get(COMPARED, ()), tuple[Compared, ...]),
@@ -88,8 +85,7 @@ def read(folder: Path) -> EarlierPack:
         raise pack_folder.no_pack(folder) from error
     if not carried.compared:
         raise pack_folder.older_pack(folder)
-    closed = Dataset((files[CLOSED_FILE],))
-    return EarlierPack(manifest=said, closed=closed, carried=carried, begins=begins)
+    return EarlierPack(manifest=said, closed=Dataset((files[CLOSED_FILE],)), carried=carried)
 
 
 def newest(out: Path, *, store_id: str, mode: str, entity: str, before: date) -> Path | None:
@@ -101,11 +97,11 @@ def newest(out: Path, *, store_id: str, mode: str, entity: str, before: date) ->
     that has the name of a pack and lost its manifest: `read` refuses it.
     """
     found: list[tuple[tuple[str, bool, str, int, int], Path]] = []
-    for folder in sorted(out.glob("*")):
+    for folder in pack_folder.packs(out):
         try:
             made_from = pack_folder.manifest(folder)["made_from"]
-            is_ours = (made_from["store_id"], made_from["mode"]) == (store_id, mode)
-            is_ours = is_ours and pack_folder.is_of_entity(made_from, entity)
+            of = (made_from["store_id"], made_from["mode"])
+            is_ours = of == (store_id, mode) and pack_folder.is_of_entity(made_from, entity)
             last, is_named = made_from["last"], made_from.get("entity", "") == entity
             judged_on, as_of = made_from["judged_on"], int(made_from["as_of"])
         except (InputRefused, ValueError, KeyError, TypeError):

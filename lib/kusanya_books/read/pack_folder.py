@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from kusanya.errors import InputRefused
-from kusanya.platform.digest import digest_of
+from kusanya.platform.digest import fault_of
 from kusanya.wire import Mode
 
 MANIFEST: Final = "manifest.json"
@@ -25,6 +25,10 @@ class PackName(msgspec.Struct, frozen=True):
     mode: str
     run: str
 
+    def meets(self, first: date, last: date) -> bool:
+        """Return whether it is of any of these days."""
+        return self.first <= last and first <= self.last
+
 
 def name_of(folder: Path) -> PackName | None:
     """Return what the name of a folder says; None where it is not that of a pack."""
@@ -33,6 +37,15 @@ def name_of(folder: Path) -> PackName | None:
         return None
     first, last, mode, run = found.groups()
     return PackName(date.fromisoformat(first), date.fromisoformat(last), mode, run)
+
+
+def packs(out: Path) -> list[Path]:
+    """Return the packs of a folder, also those that have a pack's name and lost their manifest."""
+    return [
+        folder
+        for folder in sorted(out.glob("*"))
+        if (folder / MANIFEST).is_file() or name_of(folder) is not None
+    ]
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -65,20 +78,14 @@ def as_written(folder: Path, said: dict[str, Any], name: str) -> Path:
     Raises InputRefused when it is not there or was changed: a pack stays as it was written, and
     what of it is lost would be missed by nobody.
     """
-    of = folder.resolve().name
     try:
         written = said["files"][name]["sha256"]
     except (KeyError, TypeError) as error:
         raise older_pack(folder) from error
-    try:
-        is_same = digest_of(folder / name) == written
-    except OSError as error:
+    if fault := fault_of(folder / name, written, made="written"):
         raise InputRefused(
-            f"{of}: {name} cannot be read; copy the pack again, or close its period again"
-        ) from error
-    if not is_same:
-        raise InputRefused(
-            f"{of}: {name} is not as it was written; copy the pack again, or close its period again"
+            f"{folder.resolve().name}: {name} {fault}; copy the pack again, or close its period "
+            "again"
         )
     return folder / name
 

@@ -130,6 +130,11 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         return [one for one in self.compared if one.last >= first - _MONTH]
 
     @property
+    def chain_begins(self) -> date:
+        """Return the first day of the periods that were closed one after the other, it the last."""
+        return min(self.period.first, self.begins or self.period.first)
+
+    @property
     def own(self) -> Compared:
         """Return what its own close was given."""
         return self.compared[-1]

@@ -38,7 +38,6 @@ from kusanya.store.records import CollectionFilter
 from kusanya.wire import Mode
 
 _BOUND: Final = 50
-"""So many payments about a named time are put in order by how near to it they are."""
 _SHOWN_DIGITS: Final = 3
 """So many of a phone are shown to who is shown no phone."""
 _HIDDEN: Final = (

@@ -18,6 +18,7 @@ from kusanya.domain.business_day import EAT
 from kusanya.domain.collection_columns import COLUMNS, ColumnType
 from kusanya.errors import StoreUnavailable
 from kusanya.platform.digest import digest_of
+from kusanya.platform.private_file import write_private
 from kusanya.privacy import mask_phone, mask_text, phone_hashes
 from kusanya.store.queries.base import StorePart
 from kusanya.store.queries.notes_and_audit import audited
@@ -239,10 +240,8 @@ def _pyarrow() -> tuple[Any, Any]:
 def _note(folder: Path, noted: ExportFolder) -> None:
     """Note what the folder holds; durable on return."""
     folder.mkdir(parents=True, exist_ok=True)
-    target = contents_file(folder)
-    growing = target.with_suffix(".growing")
-    growing.write_bytes(msgspec.json.encode(noted, order="sorted"))
-    _finish(growing, target)
+    write_private(contents_file(folder), msgspec.json.encode(noted, order="sorted").decode())
+    sync_folder(folder)
 
 
 def _finish(growing: Path, target: Path) -> None:

@@ -15,7 +15,7 @@ import msgspec
 import pandas as pd
 
 from kusanya.errors import InputRefused
-from kusanya.platform.digest import digest_of
+from kusanya.platform.digest import fault_of
 from kusanya.store.records.export_layout import (
     DAY_FOLDER,
     INTENTS_FOLDER,
@@ -172,12 +172,8 @@ def digest(folder: Path) -> str:
     hashed = hashlib.sha256()
     for held in _noted(folder).modes.values():
         for name, written in sorted(held.files.items()):
-            try:
-                is_same = digest_of(folder / name) == written
-            except OSError as error:
-                raise InputRefused(f"{folder.name}: {name} cannot be read; {_ANEW}") from error
-            if not is_same:
-                raise InputRefused(f"{folder.name}: {name} is not as it was exported; {_ANEW}")
+            if fault := fault_of(folder / name, written, made="exported"):
+                raise InputRefused(f"{folder.name}: {name} {fault}; {_ANEW}")
             hashed.update(f"{name}\n{written}\n".encode())
     return hashed.hexdigest()
 
