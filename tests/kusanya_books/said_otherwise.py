@@ -10,7 +10,7 @@ from tests.kit.frames import frame_of
 
 from kusanya_books import columns
 from kusanya_books.columns import CLOSED, ITEMS, LEDGER
-from kusanya_books.pack import close
+from kusanya_books.pack import late_changes
 from kusanya_books.request.days import period
 from kusanya_books.request.earlier_period import EarlierPeriod
 
@@ -70,6 +70,6 @@ def carried(
         compared=compared(period(span), **given),
         movements=movements,
     )
-    sides = close._Sides(side(0, cases), side(1, cases), 9)
-    late = close.compare(sides.before, sides.now, closed_run_id="run")
-    return close._with_news(earlier, sides, late, basis=basis)
+    sides = late_changes.Sides(side(0, cases), side(1, cases), 9)
+    late = late_changes.compare(sides.before, sides.now, closed_run_id="run")
+    return late_changes.with_news(earlier, sides, late, basis=basis)

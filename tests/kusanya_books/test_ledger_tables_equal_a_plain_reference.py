@@ -15,7 +15,7 @@ from kusanya.domain.business_day import EAT
 from kusanya_books import columns
 from kusanya_books.columns import AGEING, BRIDGE, CLOSED, DELTA, DOUBLES, LEDGER
 from kusanya_books.match import breaks, ledger
-from kusanya_books.pack import close
+from kusanya_books.pack import late_changes
 from kusanya_books.request.days import period
 from kusanya_books.request.tolerance import Tolerance
 
@@ -332,7 +332,7 @@ def test_a_delta_is_every_field_that_differs_and_its_money_once(rounds: int) -> 
     @given(closed_rows, closed_rows)
     def holds(before: dict[str, Row], now: dict[str, Row]) -> None:
         frames = closed_frame(before), closed_frame(now)
-        found = columns.check(close.compare(*frames, closed_run_id="r"), DELTA)
+        found = columns.check(late_changes.compare(*frames, closed_run_id="r"), DELTA)
         names = ["key", "change", "field", "before", "now", "amount_effect", "fee_effect"]
         assert [tuple(row.values()) for row in plain(found[names])] == late_of(before, now)
         assert set(found["closed_run_id"]) <= {"r"}

@@ -24,7 +24,7 @@ from kusanya_books import columns
 from kusanya_books.columns import CLOSED
 from kusanya_books.judge import report
 from kusanya_books.judge.report import CloseResult
-from kusanya_books.pack import close
+from kusanya_books.pack import close, late_changes
 from kusanya_books.read import earlier_pack, load
 from kusanya_books.request.close_request import CloseRequest
 
@@ -238,7 +238,7 @@ def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
     assert (closed.folder / "manifest.json").read_bytes() == (
         again.folder / "manifest.json"
     ).read_bytes()
-    late = close.delta(closed.folder, CloseRequest(store=options["store"]))
+    late = late_changes.delta(closed.folder, CloseRequest(store=options["store"]))
     changes = late[["key", "change", "field", "before", "now", "amount_effect", "fee_effect"]]
     rows = changes.astype("object").where(changes.notna(), None).to_numpy().tolist()
     assert ["col_1", "changed", "status", "succeeded", "contradiction", -1_000, -18] in rows
@@ -335,7 +335,7 @@ def test_what_is_heard_of_the_first_day_of_the_last_pack_is_one_change(
     ]
     store.record(paid(6, at=NOON.replace(day=31)))
     store.record(paid(41, at=datetime(2026, 4, 1, 9, tzinfo=UTC)))
-    late = close.delta(april.folder, CloseRequest(store=str(tmp_path / "store.db")))
+    late = late_changes.delta(april.folder, CloseRequest(store=str(tmp_path / "store.db")))
     assert set(late["key"]) == {"col_6", "col_41"}
     assert not late.duplicated(["key", "field"]).any()
     assert late["amount_effect"].sum() == 47_000
@@ -480,7 +480,7 @@ def test_closed_and_delta_make_the_present(rounds: int) -> None:
     @settings(max_examples=rounds, deadline=None, database=None)
     @given(states, states)
     def holds(before: list[Any], now: list[Any]) -> None:
-        late = close.compare(frame_of(before), frame_of(now), closed_run_id="r")
+        late = late_changes.compare(frame_of(before), frame_of(now), closed_run_id="r")
         known = {row[0]: {"status": row[1], "amount": str(row[2])} for row in before}
         for row in late.itertuples():
             if row.change == "removed":

@@ -12,7 +12,7 @@ from tests.kusanya_books.said_otherwise import CASES, DAY, carried, side
 
 from kusanya_books import columns
 from kusanya_books.columns import DUE, ITEMS, LEDGER, MOVEMENTS
-from kusanya_books.pack import close
+from kusanya_books.pack import late_changes
 from kusanya_books.request.days import period
 from kusanya_books.request.earlier_period import EarlierPeriod
 
@@ -100,7 +100,7 @@ def test_what_is_said_otherwise_stands_in_one_order_and_its_money_counts_once() 
         "contradictions": 1,
     }  # fmt: skip
     sides = [side(place, {"all of it": ({}, said, True)}) for place in (0, 1)]
-    found = close.compare(*sides, closed_run_id="run")
+    found = late_changes.compare(*sides, closed_run_id="run")
     assert found["field"].tolist() == list(said)
     assert found["before"].isna().tolist() == [name == "failure_code" for name in said]
     assert found["amount_effect"].tolist() == [-1_000, *[0] * (len(said) - 1)]
@@ -142,9 +142,9 @@ def test_what_two_closes_were_given_of_a_day_is_one_line() -> None:
         lines=columns.empty(LEDGER),
         movements=None,
     )
-    sides = close._Sides(side(0), side(1), 9)
-    late = close.compare(sides.before, sides.now, closed_run_id="run")
-    again = close._with_news(twice, sides, late, basis="gross")
+    sides = late_changes.Sides(side(0), side(1), 9)
+    late = late_changes.compare(sides.before, sides.now, closed_run_id="run")
+    again = late_changes.with_news(twice, sides, late, basis="gross")
     assert len(again.lines) == len(found.lines)
     assert again.movements is not None
     assert again.movements["collection_id"].is_unique

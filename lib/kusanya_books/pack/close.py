@@ -18,29 +18,18 @@ from kusanya.errors import ConfigurationError, InputRefused, KusanyaError
 from kusanya.platform.digest import digest_of
 from kusanya_books import columns
 from kusanya_books.columns import (
-    CLOSED,
     COLLECTIONS,
-    COMPARED,
-    DELTA,
-    DUE,
     FILES,
-    ITEMS,
     LEDGER,
-    MOVEMENTS,
-    SINCE,
     DType,
     Schema,
 )
-from kusanya_books.engine import on_disk
-from kusanya_books.engine.engine import Dataset, Engine, Source, query
 from kusanya_books.engine.engines import open_engine, shared_databases
 from kusanya_books.judge import proof
-from kusanya_books.judge.open_items import OPERATOR
 from kusanya_books.judge.report import (
     CloseResult,
     Report,
     ReportVerdict,
-    closed,
     report,
 )
 from kusanya_books.match.ledger import Progress
@@ -49,6 +38,7 @@ from kusanya_books.pack import (
     journal_entries,
     journal_files,
     kept_receipts,
+    late_changes,
     summary,
     write,
 )
@@ -58,13 +48,11 @@ from kusanya_books.pack.journal_entries import Booked, Journals
 from kusanya_books.read import earlier_pack, load, pack_folder
 from kusanya_books.read.earlier_pack import EarlierPack
 from kusanya_books.request.close_request import CloseRequest
-from kusanya_books.request.days import DAY, Period, format_cutoff
-from kusanya_books.request.earlier_period import BOOKS, Compared, EarlierPeriod
+from kusanya_books.request.days import DAY, format_cutoff
+from kusanya_books.request.earlier_period import Compared
 from kusanya_books.request.report_inputs import Inputs
-from kusanya_books.request.tolerance import Tolerance
 
 _AMOUNTS: Final = Schema("amounts", {"what": DType.TEXT, "amount": DType.WHOLE})
-_DAYS: Final = Schema("days", {"day": DType.DAY})
 _LARGEST: Final = """
 (SELECT 'collection ' || id AS what, amount FROM collections ORDER BY amount DESC, id LIMIT 1)
 UNION ALL
@@ -150,10 +138,12 @@ def prepare(
     earlier = earlier_pack.read(folder) if request.previous else None
     late, carried, asked = None, None, request
     if earlier is not None:
-        since = _sides(earlier, folder, request)
-        late = compare(since.before, since.now, closed_run_id=str(earlier.manifest["run_id"]))
+        since = late_changes.sides(earlier, folder, request)
+        late = late_changes.compare(
+            since.before, since.now, closed_run_id=str(earlier.manifest["run_id"])
+        )
         basis = earlier.manifest["made_from"].get("basis", "gross")
-        carried = _with_news(earlier.carried, since, late, basis=basis)
+        carried = late_changes.with_news(earlier.carried, since, late, basis=basis)
         asked = msgspec.structs.replace(request, as_of=since.as_of)
     booked_on = account_map.read(Path(request.accounts)) if request.accounts else None
     loaded = load.inputs(asked, carried=carried, evidence=True, on_disk=True, progress=progress)
@@ -358,124 +348,6 @@ def _files_of(booked: Journals, accounts: AccountMap) -> dict[str, bytes]:
         names = journal_files.names(form, parts)
         made |= {f"journals/{name}": data for name, data in zip(names, parts, strict=True)}
     return made
-
-
-def delta(previous: Path, request: CloseRequest = load.SAMPLE) -> pd.DataFrame:
-    """Return what the period of an earlier pack says now that it did not say when it was closed.
-
-    Reads the request's store as of its position. Raises InputRefused when the folder is no pack, or
-    is one of another store.
-    """
-    earlier = earlier_pack.read(previous)
-    since = _sides(earlier, previous, request)
-    return compare(since.before, since.now, closed_run_id=earlier.manifest["run_id"])
-
-
-class _Sides(msgspec.Struct, frozen=True):
-    """The collections of an earlier pack's period as it closed them, and as they are now.
-
-    With those of the days of the packs before it of which something was heard since.
-    """
-
-    before: Source
-    now: Source
-    as_of: int | None
-    """The position of now; None of an export, which has its own alone."""
-
-
-def _sides(earlier: EarlierPack, folder: Path, request: CloseRequest) -> _Sides:
-    origin = earlier.manifest["made_from"]
-    asked = CloseRequest(
-        store=request.store,
-        mode=origin["mode"],
-        period=f"{origin['first']}..{origin['last']}",
-        cutoff=origin["cutoff"],
-        tolerance=msgspec.convert(origin["tolerance"], Tolerance),
-        as_of=request.as_of,
-        engine=request.engine,
-    )
-    now = load.inputs(asked, on_disk=True)
-    if now.store_id != origin["store_id"]:
-        raise InputRefused(f"{folder.name} was made from another store")
-    found = _closed(now.collections, now.period)
-    if now.is_export:  # it knows nothing of what was known before
-        return _Sides(earlier.closed, found, None)
-    before = earlier.closed
-    begins = earlier.carried.chain_begins
-    if begins < now.period.first:
-        days = Period(first=begins, last=now.period.first - DAY, cutoff=now.period.cutoff)
-        older = load.changed_since(
-            request.store, days, mode=now.mode, place=origin["as_of"], as_of=now.as_of
-        )
-        before, found = (
-            on_disk.both(one, _closed(more, days))
-            for one, more in zip((before, found), older, strict=True)
-        )
-    return _Sides(before, found, now.as_of)
-
-
-def _closed(collections: Source, period: Period) -> Dataset:
-    """Return what a period says about each of its collections, as `CLOSED`."""
-    return on_disk.save(CLOSED, closed(collections, period))
-
-
-def compare(before: Source, now: Source, *, closed_run_id: str) -> pd.DataFrame:
-    """Return how `now` differs from `before`, both of them closed collections, field by field."""
-    with open_engine(before, now) as engine:
-        engine.register("before", before, CLOSED)
-        engine.register("now", now, CLOSED)
-        return engine.frame(query("close/delta"), DELTA, {"closed_run_id": closed_run_id})
-
-
-def _with_news(
-    carried: EarlierPeriod, since: _Sides, late: pd.DataFrame, *, basis: str
-) -> EarlierPeriod:
-    """Return what is carried, with what its period says otherwise since its close.
-
-    That is what succeeded, what became due, and what books and operators have as it was.
-    """
-    with open_engine(since.before, since.now) as engine:
-        engine.define({"net_basis": basis == "net"})
-        engine.register("before", since.before, CLOSED)
-        engine.register("now", since.now, CLOSED)
-        engine.register("late", late, DELTA)
-        engine.register("lines", carried.lines, LEDGER)
-        engine.register("items", carried.items, ITEMS)
-        engine.run(query("close/changed"))
-        engine.register("compared", _compared(carried), COMPARED)
-        turned = engine.frame(query("close/otherwise_now"), LEDGER)
-        movements = columns.empty(MOVEMENTS) if carried.movements is None else carried.movements
-        engine.register("movements", movements, MOVEMENTS)
-        last = {"last": carried.period.last.isoformat()}
-        moved = engine.frame(query("close/otherwise_of_operator"), MOVEMENTS, last)
-        return msgspec.structs.replace(
-            carried,
-            lines=pd.concat([carried.lines, turned], ignore_index=True),
-            changed_from=_first_day(engine),
-            movements=pd.concat([movements, moved], ignore_index=True),
-            otherwise_now=frozenset(turned["collection_id"]),
-            otherwise_at_operator=frozenset(moved["collection_id"]),
-            paid_since=engine.frame(query("close/paid_since"), SINCE),
-            due_since=engine.frame(query("close/due"), DUE),
-        )
-
-
-def _compared(carried: EarlierPeriod) -> pd.DataFrame:
-    """Return which legs were compared of which days, as `COMPARED`."""
-    rows: dict[str, list[Any]] = {name: [] for name in COMPARED.columns}
-    for one in carried.compared:
-        books = [(BOOKS, None, False)] if one.books else []
-        of_operators = [(OPERATOR, *given) for given in one.operators.items()]
-        for given in (*books, *of_operators):
-            for name, value in zip(rows, (*given, one.first, one.last), strict=True):
-                rows[name].append(value)
-    return columns.frame(COMPARED, rows)
-
-
-def _first_day(engine: Engine) -> date | None:
-    """Return the earliest day of what changed, None where nothing did."""
-    found = engine.frame(query("close/first_day"), _DAYS)["day"].iloc[0]
-    return None if pd.isna(found) else found.date()
 
 
 def _plain(row: dict[Hashable, Any]) -> dict[str, Any]:

@@ -526,7 +526,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
     ),
     "late-changes": Room(
-        ("kusanya_books.read.store.changed", "kusanya_books.pack.close"),
+        ("kusanya_books.read.store.changed", "kusanya_books.pack.late_changes"),
         (
             "kusanya_books/test_what_agreed_and_is_otherwise_now.py",
             "kusanya_books/test_month_end_run.py",
