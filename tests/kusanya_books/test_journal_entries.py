@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -18,13 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kusanya.errors import InputRefused, PackRefused
+from kusanya.wire import Mode
 from kusanya_books import columns
 from kusanya_books.columns import POSTINGS, TARIFF
 from kusanya_books.judge import fees, postings
 from kusanya_books.match import settlement
 from kusanya_books.pack import account_map, close, journal_entries, journal_files
 from kusanya_books.pack.account_map import AccountMap
-from kusanya_books.pack.journal_entries import Booked, Continued
+from kusanya_books.pack.booked_before import Booked, Continued
 from kusanya_books.read import load, tariff_file
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_console.cli.command_line import main
@@ -279,7 +279,8 @@ def test_a_month_is_posted_with_its_payouts_refunds_and_taxes(tmp_path: Path) ->
     (tmp_path / "agreed.toml").write_text(text, encoding="utf-8")
     month = load.inputs(CloseRequest(period="2026-03", tariff=str(tmp_path / "agreed.toml")))
     daily = fees.daily(month.collections, period=month.period, tariff=month.tariff)
-    found = columns.check(postings.postings(month, daily, payouts=settlement.of(month)), POSTINGS)
+    earned = postings.earned(month, daily)
+    found = columns.check(postings.postings(month, earned, payouts=settlement.of(month)), POSTINGS)
     taken = found[found["kind"] == "collections"]
     totals = daily[daily["business_day"].isna()]
     for name in ("gross", "fee", "net"):
@@ -323,11 +324,11 @@ def test_taxes_are_those_of_the_price_of_its_mode_currency_channel_and_day(
         {**dict.fromkeys(TARIFF.columns), **plain, "excise_bps": 1_000, **price} for price in PRICES
     ]
     agreed = columns.frame(TARIFF, {name: [row[name] for row in rows] for name in TARIFF.columns})
-    inputs = msgspec.structs.replace(
-        load.inputs(CloseRequest(mode="live", period="2026-03")), tariff=agreed
-    )
     asked = {"mode": "live", "business_day": pd.Timestamp("2026-03-20"), **plain, **of}
-    assert postings._rates(inputs, SimpleNamespace(**asked)) == rates
+    inputs = load.inputs(CloseRequest(mode="live", period="2026-03"))
+    inputs = msgspec.structs.replace(inputs, tariff=agreed, mode=Mode(asked.pop("mode")))
+    found = postings._rates(inputs, asked["business_day"], asked["currency"], asked["channel"])
+    assert found == rates
 
 
 @pytest.fixture
@@ -422,5 +423,5 @@ def test_a_days_taxes_are_those_of_the_price_that_holds_on_it(
         statement=None,
     )
     daily = fees.daily(rows, period=month.period, tariff=month.tariff)
-    [posted_] = columns.records(postings.postings(month, daily))
+    [posted_] = columns.records(postings.postings(month, postings.earned(month, daily)))
     assert (posted_.excise, posted_.vat) == taxes

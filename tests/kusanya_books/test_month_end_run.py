@@ -95,7 +95,8 @@ def test_books_that_agree_are_reconciled_and_the_same_run_is_the_same_bytes(
     assert first.run_id == again.run_id
     assert again.folder is not None
     names = sorted(path.relative_to(closed.folder) for path in closed.folder.rglob("*.*"))
-    assert [str(name) for name in names][-7:] == [
+    assert [str(name) for name in names][-8:] == [
+        "earned.parquet",
         "manifest.json",
         "open_items.parquet",
         "open_lines.parquet",

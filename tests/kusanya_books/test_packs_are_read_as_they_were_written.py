@@ -19,7 +19,7 @@ import kusanya_books as reconcile
 from kusanya.errors import InputRefused
 from kusanya.store import Store
 from kusanya_books.judge.report import CloseResult, ReportVerdict
-from kusanya_books.pack import account_map, decisions, journal_entries
+from kusanya_books.pack import account_map, booked_before, decisions, journal_entries
 from kusanya_books.read import earlier_pack, gap_rows, load
 from kusanya_books.request.close_request import CloseRequest
 
@@ -114,7 +114,8 @@ def of_earlier_entries(pack: Path) -> Any:
     of_it = {"first": "2026-03-01", "last": "2026-03-31", "mode": "live"}
     store_id = load.store_id(str(pack.parents[1] / "store.db"))
     made_from = {**of_it, "store_id": store_id, "entity": "", "cutoff": "00:00", "as_of": 99}
-    booked = journal_entries.earlier_close(pack.parent, made_from)
+    said, _ = booked_before.read(pack)
+    booked = booked_before.earlier_close(pack.parent, made_from, said)
     assert booked is not None
     return booked.postings
 
@@ -329,7 +330,7 @@ def test_the_month_books_what_its_nights_did_not(pack: Path) -> None:
     nights = sorted(
         path.name.rsplit("-", 1)[-1] for path in month.parent.iterdir() if path != month
     )
-    assert sorted(run for *_, run in made_from["entries_after"]) == nights
+    assert sorted(run for _, _, run, _ in made_from["entries_after"]) == nights
     assert closed(home, "2026-03-01..2026-03-31").folder == month
     learn(home, 14, day=1)
     closed(home, next_night)

@@ -47,7 +47,7 @@ from kusanya_books.engine.engine import Dataset, Engine
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.match import bank, ledger, operator, settlement
 from kusanya_books.match.legs import Leg
-from kusanya_books.pack import close
+from kusanya_books.pack import late_changes
 from kusanya_books.read import load
 from kusanya_books.read.sample import faults as sample_faults
 from kusanya_books.read.store import elsewhere
@@ -248,7 +248,7 @@ def test_what_an_earlier_close_would_not_agree_with_now_is_carried_alike(
     on_duckdb = carry()
     # Both sides lie in this process, so that no dataset sends the question elsewhere.
     there = Dataset((), engine=address)
-    monkeypatch.setattr(close, "open_engine", lambda *sides: open_engine(there, *sides))
+    monkeypatch.setattr(late_changes, "open_engine", lambda *sides: open_engine(there, *sides))
     assert on_duckdb.otherwise_now
     assert on_duckdb.otherwise_at_operator
     assert equal(on_duckdb, carry()) > 20

@@ -117,7 +117,7 @@ def posted(month: Inputs) -> pd.DataFrame:
     daily = fees.daily(month.collections, period=month.period)
     return postings.postings(
         month,
-        daily,
+        postings.earned(month, daily),
         payouts=settlement.of(month),
         operator=operator.of(month, everything=False),
     )

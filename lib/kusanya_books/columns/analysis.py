@@ -47,6 +47,7 @@ POSTINGS: Final = Schema(
 collections, payout, refund, payout_break (paid out, and not ours to clear), line_break (a line of
 the operator that is a break) or not_booked. `net` is gross - fee of collections, what came in of
 line_break, what was paid out or given back of the others; `excise` and `vat` are parts of the fee.
+Of a day before the period it is what its collections are now, less what its own close booked.
 """
 
 POINTS: Final = Schema(

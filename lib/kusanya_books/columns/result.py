@@ -278,6 +278,13 @@ DUE: Final = Schema(
 )
 """One row per collection and day of a closed period for which the provider owes more, or less."""
 
+EARNED: Final = Schema(
+    "earned",
+    {"business_day": D, "currency": T, "channel": T, "rows": W, "gross": W, "fee": W},
+)
+"""One row per business day, currency and channel of closed periods that has more payments, or less,
+than its close knew."""
+
 TIMELINE: Final = Schema("timeline", {"at": AT, "what": T, "detail": T})
 """One row per fact about one collection, the earliest first."""
 

@@ -35,22 +35,27 @@ _REPEATED: Final = frozenset({"settlement_duplicate", "operator_line_again"})
 _FEES: Final = frozenset({"fee", "charge", "tax"})
 _WHOLE: Final = 10_000
 """Basis points of one."""
+_FIGURES: Final = ("rows", "gross", "fee", "excise", "vat", "net")
+_ORDER: Final = ["business_day", "currency", "channel", "kind", "break_code"]
 _Key = tuple[Any, ...]
-"""Business day, currency, channel, kind, break code."""
+"""Business day, currency, channel, and of what is booked its kind and break code."""
+_Figures = tuple[int, ...]
+"""As `_FIGURES` names them."""
 
 
 def postings(
     inputs: Inputs,
-    daily: pd.DataFrame,
+    earned: pd.DataFrame,
     *,
     payouts: SettlementMatch | None = None,
     operator: OperatorMatch | None = None,
 ) -> pd.DataFrame:
-    """Return POSTINGS of a period from its DAILY fees and what the legs say of the statements.
+    """Return POSTINGS of a period from what it `earned` and what the legs say of the statements.
 
-    What was paid out is what the settlement statement says of the channels and currencies that it
-    names, else what the operator's statement says. What an earlier period still waited for is paid
-    on the first day; any other line of a day outside the period is not booked, and is listed.
+    Of an earlier day it is what its payments are now, less what its own close knew. What was paid
+    out is what the settlement statement says of the channels and currencies that it names, else
+    what the operator's statement says. What an earlier period still waited for is paid on the first
+    day; any other line of a day outside the period is not booked, and is listed.
     """
     sums: dict[_Key, tuple[int, int]] = {}
     first, last = pd.Timestamp(inputs.period.first), pd.Timestamp(inputs.period.last)
@@ -67,10 +72,33 @@ def postings(
         sums[placed] = rows + 1, total + money
     rest = [(*key, rows, 0, 0, 0, 0, total) for key, (rows, total) in sums.items()]
     names = list(POSTINGS.columns)
-    every = [*_collections(inputs, daily), *rest]
+    every = [*_changes(inputs, earned, first), *rest]
     made = columns.frame(POSTINGS, pd.DataFrame(every, columns=names, dtype="object"))
-    order = ["business_day", "currency", "channel", "kind", "break_code"]
-    return made.sort_values(order, ignore_index=True)
+    return made.sort_values(_ORDER, ignore_index=True)
+
+
+def earned(inputs: Inputs, daily: pd.DataFrame) -> pd.DataFrame:
+    """Return POSTINGS of the collections of a period, from its DAILY fees, and of those before it.
+
+    A day of an earlier period is as its own close knew it, with what changed since.
+    """
+    first, carried = pd.Timestamp(inputs.period.first), inputs.carried
+    days: dict[_Key, _Figures] = {}
+    if carried is not None and carried.earned is not None:
+        days |= _by_key(carried.earned[carried.earned["business_day"] < first])
+    if carried is not None and carried.earned_since is not None:
+        for row in columns.records(carried.earned_since):
+            if row.business_day < first:
+                key = _key_of(row)
+                rows, gross, fee, *_ = days.get(key, (0,) * len(_FIGURES))
+                now = rows + int(row.rows), gross + int(row.gross), fee + int(row.fee)
+                days[key] = _priced(inputs, key, *now)
+    for row in columns.records(daily[daily["business_day"].notna() & (daily["succeeded"] > 0)]):
+        key = _key_of(row)
+        days[key] = _priced(inputs, key, int(row.succeeded), int(row.gross), int(row.fee))
+    every = [(*key, COLLECTIONS, None, *figures) for key, figures in days.items() if any(figures)]
+    made = pd.DataFrame(every, columns=list(POSTINGS.columns), dtype="object")
+    return columns.frame(POSTINGS, made).sort_values(_ORDER, ignore_index=True)
 
 
 def taxes(fee: int, *, excise: int, vat: int) -> tuple[int, int]:
@@ -83,29 +111,51 @@ def taxes(fee: int, *, excise: int, vat: int) -> tuple[int, int]:
     return before_vat - bare, fee - before_vat
 
 
-def _collections(inputs: Inputs, daily: pd.DataFrame) -> list[tuple[Any, ...]]:
-    paid = daily[daily["business_day"].notna() & (daily["succeeded"] > 0)]
-    found = []
-    for row in columns.records(paid):
-        rates = _rates(inputs, row)
-        fee = int(row.fee)
-        excise, vat = taxes(fee, excise=rates[0], vat=rates[1])
-        key = (row.business_day, row.currency, row.channel, COLLECTIONS, None)
-        found.append((*key, row.succeeded, row.gross, fee, excise, vat, row.net))
-    return found
+def _changes(inputs: Inputs, earned: pd.DataFrame, first: pd.Timestamp) -> Iterator[_Key]:
+    """Yield the rows of the period's own days, and of earlier ones what changed since a close."""
+    before: dict[_Key, _Figures] = {}
+    if inputs.carried is not None and inputs.carried.earned is not None:
+        known = inputs.carried.earned
+        before = _by_key(known[known["business_day"] < first])
+    now = _by_key(earned)
+    for key in sorted({*now, *before}, key=str):
+        none = (0,) * len(_FIGURES)
+        sides = zip(now.get(key, none), before.get(key, none), strict=True)
+        if any(change := [a - b for a, b in sides]):
+            yield (*key, COLLECTIONS, None, *change)
 
 
-def _rates(inputs: Inputs, row: Any) -> tuple[int, int]:
-    """Return excise and VAT of the price that holds on the row's day; 0 where none names them."""
+def _by_key(earned: pd.DataFrame) -> dict[_Key, _Figures]:
+    """Return the figures of POSTINGS of collections by day, currency and channel."""
+    return {
+        _key_of(row): tuple(int(getattr(row, name)) for name in _FIGURES)
+        for row in columns.records(earned)
+    }
+
+
+def _key_of(row: Any) -> _Key:
+    return row.business_day, row.currency, None if is_missing(row.channel) else row.channel
+
+
+def _priced(inputs: Inputs, key: _Key, rows: int, gross: int, fee: int) -> _Figures:
+    """Return the figures of a day and channel, with the taxes of its fees apart."""
+    rates = _rates(inputs, *key)
+    return rows, gross, fee, *taxes(fee, excise=rates[0], vat=rates[1]), gross - fee
+
+
+def _rates(
+    inputs: Inputs, day: pd.Timestamp, currency: str, channel: str | None
+) -> tuple[int, int]:
+    """Return excise and VAT of the price that holds on a day; 0 where none names them."""
     prices = inputs.tariff
     if prices is None:
         return 0, 0
     same = (
-        (prices["mode"] == row.mode)
-        & (prices["currency"] == row.currency)
-        & (prices["channel"] == row.channel)
-        & (prices["first_day"].isna() | (prices["first_day"] <= row.business_day))
-        & (prices["last_day"].isna() | (prices["last_day"] >= row.business_day))
+        (prices["mode"] == inputs.mode.value)
+        & (prices["currency"] == currency)
+        & (prices["channel"] == channel)
+        & (prices["first_day"].isna() | (prices["first_day"] <= day))
+        & (prices["last_day"].isna() | (prices["last_day"] >= day))
     )
     held = prices[same.fillna(False)]
     if held.empty:

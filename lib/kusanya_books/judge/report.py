@@ -26,6 +26,7 @@ from kusanya_books.judge import (
     fees,
     findings,
     open_items,
+    postings,
     proof,
     report_pages,
     roll_forward,
@@ -98,6 +99,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of operators' and banks' statements that the next period needs."""
     payouts: pd.DataFrame
     """The lines of the settlement statement that the bank's open items are about."""
+    earned: pd.DataFrame
+    """What the payments of each day are, of the periods closed one after the other, as `POSTINGS`
+    of collections."""
     coverage: pd.DataFrame
     """How much of the service's money each leg compared, as `COVERAGE`."""
     unproven: tuple[str, ...] = ()
@@ -175,13 +179,14 @@ def report(
     covered = coverage.coverage(inputs, taken, **legs.by_name)
     left = _list_open(inputs, legs, priced, late=late, report_step=report_step)
     delta = columns.empty(DELTA) if late is None else late
+    earned = postings.earned(inputs, priced.daily)
     report_step("counting failures")
     rest = (
         *_pages_of_work(left),
         ReportPage("coverage", "How much of the service's money was compared", covered),
         *_pages_of_legs(legs),
         *report_pages.of_fees(
-            inputs, charged, priced, payouts=legs.payouts, operator=legs.operator
+            inputs, charged, priced, earned, payouts=legs.payouts, operator=legs.operator
         ),
         *report_pages.of_failures(inputs),
         *report_pages.of_files(inputs, legs.given),
@@ -201,6 +206,7 @@ def report(
         lines=left.rolled.lines,
         movements=movements,
         payouts=payouts,
+        earned=earned,
         coverage=covered,
         unproven=tuple(proof.unproven(inputs, taken, covered, **legs.by_name)),
     )

@@ -139,13 +139,17 @@ def of_fees(
     inputs: Inputs,
     charged: pd.DataFrame,
     priced: fees.TariffCheck,
+    earned: pd.DataFrame,
     *,
     payouts: SettlementMatch | None,
     operator: OperatorMatch | None,
 ) -> Iterator[ReportPage]:
-    """Yield the pages of the fees: by day, what to book, the tariff `charged`, what differs."""
+    """Yield the pages of the fees: by day, what to book, the tariff `charged`, what differs.
+
+    `earned` is what payments brought on each day, as `postings.earned` returns it.
+    """
     yield ReportPage("fees", "Fees by business day and channel", priced.daily)
-    booked = postings.postings(inputs, priced.daily, payouts=payouts, operator=operator)
+    booked = postings.postings(inputs, earned, payouts=payouts, operator=operator)
     yield ReportPage("postings", "What to book, by business day and channel", booked)
     yield ReportPage("tariff", "The tariff that was charged", charged)
     yield ReportPage("fee_exceptions", "Fees that are not the tariff's", priced.exceptions)

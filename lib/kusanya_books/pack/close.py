@@ -35,6 +35,7 @@ from kusanya_books.judge.report import (
 from kusanya_books.match.ledger import Progress
 from kusanya_books.pack import (
     account_map,
+    booked_before,
     journal_entries,
     journal_files,
     kept_receipts,
@@ -43,8 +44,9 @@ from kusanya_books.pack import (
     write,
 )
 from kusanya_books.pack.account_map import AccountMap
+from kusanya_books.pack.booked_before import ToBook
 from kusanya_books.pack.imprint import imprint
-from kusanya_books.pack.journal_entries import Booked, Journals
+from kusanya_books.pack.journal_entries import Journals
 from kusanya_books.read import earlier_pack, load, pack_folder
 from kusanya_books.read.earlier_pack import EarlierPack
 from kusanya_books.request.close_request import CloseRequest
@@ -249,11 +251,12 @@ def pack(
     identity = {**summary.identity(made.inputs, files or {}), "max_breaks": max_breaks}
     # A watcher's note is no fact of the journal: what it leaves unproven is part of the identity.
     identity |= {"entity": entity, "unproven": list(made.unproven)}
-    before = None if accounts is None else journal_entries.earlier_close(out, identity)
+    own = _to_book(made)
+    before = None if accounts is None else booked_before.earlier_close(out, identity, own)
     if before is not None:
-        identity[journal_entries.AFTER] = msgspec.to_builtins(before.runs)
+        identity[booked_before.AFTER] = msgspec.to_builtins(before.runs)
     run_id = summary.run_id(identity)
-    booked = None if accounts is None else _journals(made, accounts, before)
+    entries = None if accounts is None else journal_entries.of_close(own, accounts, booked=before)
     verdict = made.verdict(max_breaks=max_breaks)
     span = made.inputs.period
     name = f"kusanya-{span.first}-{span.last}-{made.inputs.mode.value}-{run_id}"
@@ -262,7 +265,7 @@ def pack(
         out / name,
         summary=[
             *summary.first_sheet(made, run_id, verdict, identity),
-            *([] if booked is None else _facts_of(booked)),
+            *([] if entries is None else _facts_of(entries)),
         ],
         imprint=imprint(made, run_id=run_id, verdict=verdict, made_from=identity),
         manifest={
@@ -272,9 +275,10 @@ def pack(
             earlier_pack.COMPARED: msgspec.to_builtins(_all_compared(made.inputs)),
             earlier_pack.NOT_CLOSED: msgspec.to_builtins(_not_closed(made.inputs, verdict)),
             earlier_pack.PAYERS: sorted(made.inputs.paid_by_operators),
-            earlier_pack.BEGINS: _chain_begins(made.inputs).isoformat(),
+            earlier_pack.BEGINS: own.begins.isoformat(),
+            booked_before.LATE: sorted(day.isoformat() for day in own.late),
         },
-        others={} if accounts is None or booked is None else _files_of(booked, accounts),
+        others={} if accounts is None or entries is None else _files_of(entries, accounts),
         progress=progress,
     )
     return CloseResult(
@@ -292,11 +296,17 @@ def pack(
     )
 
 
-def _chain_begins(inputs: Inputs) -> date:
-    """Return the first day of the periods that were closed one after the other, this one last."""
-    first = inputs.period.first
-    earlier = inputs.carried
-    return first if earlier is None else min(first, earlier.chain_begins)
+def _to_book(made: Report) -> ToBook:
+    """Return what is to be booked of the period, and of those that were closed before it."""
+    span, earlier = made.inputs.period, made.inputs.carried
+    return ToBook(
+        first=span.first,
+        last=span.last,
+        begins=span.first if earlier is None else min(span.first, earlier.chain_begins),
+        known_at=0 if earlier is None else earlier.as_of,
+        postings=made.page("postings").frame,
+        earned=made.earned,
+    )
 
 
 def _not_closed(inputs: Inputs, verdict: ReportVerdict) -> list[tuple[date, date]]:
@@ -328,26 +338,22 @@ def _all_compared(inputs: Inputs) -> tuple[Compared, ...]:
     return (*earlier, own)
 
 
-def _journals(made: Report, accounts: AccountMap, booked: Booked | None) -> Journals:
-    return journal_entries.journals(made.page("postings").frame, accounts, booked=booked)
-
-
-def _facts_of(booked: Journals) -> summary.Summary:
-    left = sum(abs(each.amount) for each in booked.not_booked)
-    said = f"{len(booked.entries):,} in journals" if not booked.refusal else booked.refusal
+def _facts_of(made: Journals) -> summary.Summary:
+    left = sum(abs(each.amount) for each in made.not_booked)
+    said = f"{len(made.entries):,} in journals" if not made.refusal else made.refusal
     return [("journal entries", said), ("money of breaks that no entry books", left)]
 
 
-def _files_of(booked: Journals, accounts: AccountMap) -> dict[str, bytes]:
+def _files_of(made: Journals, accounts: AccountMap) -> dict[str, bytes]:
     """Return the files to import, none where an account is missing, and what is in none of them."""
-    made = {"journals/not_booked.csv": journal_files.not_booked(booked)}
-    if booked.refusal:
-        return {**made, "journals/missing_accounts.csv": journal_files.missing(booked)}
+    files = {"journals/not_booked.csv": journal_files.not_booked(made)}
+    if made.refusal:
+        return {**files, "journals/missing_accounts.csv": journal_files.missing(made)}
     for form in journal_files.FORMS:
-        parts = journal_files.files(booked.entries, accounts, form)
+        parts = journal_files.files(made.entries, accounts, form)
         names = journal_files.names(form, parts)
-        made |= {f"journals/{name}": data for name, data in zip(names, parts, strict=True)}
-    return made
+        files |= {f"journals/{name}": data for name, data in zip(names, parts, strict=True)}
+    return files
 
 
 def _plain(row: dict[Hashable, Any]) -> dict[str, Any]:

@@ -11,15 +11,15 @@ since.
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import date, timedelta
+from collections.abc import Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import pandas as pd
 
-from kusanya.errors import InputRefused, PackRefused
+from kusanya.errors import PackRefused
 from kusanya.text import safe
 from kusanya_books import columns
 from kusanya_books.columns import POSTINGS
@@ -32,14 +32,10 @@ from kusanya_books.judge.postings import (
     PAYOUT_BREAK,
     REFUND,
 )
+from kusanya_books.pack import booked_before
 from kusanya_books.pack.account_map import AccountMap
-from kusanya_books.read import pack_folder
-from kusanya_books.read.pack_folder import PackName
+from kusanya_books.pack.booked_before import Booked, ToBook
 
-AFTER: Final = "entries_after"
-"""In what a pack was made from: the runs whose entries its own continue, each with its days."""
-_IMPORTED: Final = "journals/odoo.csv"
-"""A pack that lists it has entries to import."""
 _NUMBER_HEX: Final = 12
 """Characters of the contents in a number: QuickBooks takes 21 in all."""
 _KEY: Final = ("business_day", "currency", "channel", "kind", "break_code")
@@ -54,26 +50,6 @@ _SIDES: Final = {
 """Of each kind: the account that is debited, the one that is credited, and in words."""
 _Entry = tuple[date, str | None, bool]
 """Day, channel, and whether it is money of breaks."""
-
-
-class Continued(msgspec.Struct, frozen=True, array_like=True):
-    """Days, both included, and the run that booked them last."""
-
-    first: date
-    last: date
-    run: str
-
-
-class Booked(msgspec.Struct, frozen=True):
-    """What earlier closes booked of the days of a period."""
-
-    postings: pd.DataFrame
-    """POSTINGS, of each day those of the run that booked it last."""
-    runs: tuple[Continued, ...]
-
-    def run_of(self, day: date) -> str:
-        """Return the run that booked a day last; empty where none did."""
-        return next((one.run for one in self.runs if one.first <= day <= one.last), "")
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -123,12 +99,17 @@ class Journals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def journals(
-    postings: pd.DataFrame, accounts: AccountMap, *, booked: Booked | None = None
+    postings: pd.DataFrame,
+    accounts: AccountMap,
+    *,
+    booked: Booked | None = None,
+    first: date = date.min,
 ) -> Journals:
     """Return the entries of POSTINGS, of `booked`, those of an earlier close, what changed since.
 
-    What changed is numbered by the run that it continues too: money that came, went and came again
-    is three entries, of which the third must not be taken for the first.
+    What changed is numbered by the runs that it continues too: money that came, went and came again
+    is three entries, of which the third must not be taken for the first. `first` is the first day
+    of the period: what is of earlier days, whose books are closed, is booked on it.
     Raises PackRefused for a day whose debits and credits differ.
     """
     columns.check(postings, POSTINGS)
@@ -160,7 +141,16 @@ def journals(
         elif lines:
             run = "" if booked is None else booked.run_of(entry[0])
             contents = [accounts.currency, _plain(rows), _plain(past), *([run] if run else [])]
-            made.append(_entry(entry, lines, contents, is_changed=bool(past)))
+            booked_on = max(entry[0], first)
+            made.append(
+                _entry(
+                    entry,
+                    lines,
+                    contents,
+                    booked_on,
+                    is_changed=booked_on != entry[0] or bool(past),
+                )
+            )
     others = postings.loc[~ours, "currency"]
     return Journals(
         entries=tuple(made),
@@ -168,6 +158,13 @@ def journals(
         not_booked=tuple(left),
         other_currencies={str(name): int(n) for name, n in others.groupby(others).size().items()},
     )
+
+
+def of_close(own: ToBook, accounts: AccountMap, *, booked: Booked | None) -> Journals:
+    """Return the entries of what is to be booked, less what is `booked` of it; as `journals`."""
+    now, before = own.beside(booked)
+    runs = () if booked is None else booked.runs
+    return journals(now, accounts, booked=Booked(before, runs), first=own.first)
 
 
 def of_pack(
@@ -180,143 +177,8 @@ def of_pack(
     books. Raises InputRefused when a folder is no pack of this version, and where another pack of
     the same days lies beside and nobody said which is booked; else as `journals`.
     """
-    postings, manifest = _read(folder)
-    own = manifest["made_from"]
-    first, last = _days_of(own)
-    if booked is not None:
-        earlier, said = _read(booked)
-        if not _is_of_the_same_books(said["made_from"], own):
-            raise InputRefused(
-                f"{booked.resolve().name} is of another store, mode, entity or cutoff: its entries "
-                f"are not continued by those of {folder.resolve().name}"
-            )
-        # What it booked of other days stays as it is.
-        runs = (Continued(first, last, str(said["run_id"])),)
-        return journals(postings, accounts, booked=Booked(_within(earlier, runs[0]), runs))
-    beside, after = folder.resolve().parent, own.get(AFTER)
-    if after is not None:
-        return journals(postings, accounts, booked=_continued(beside, _runs(folder, after)))
-    if not is_first and _IMPORTED not in manifest["files"]:
-        for other, name in _packs(beside):
-            if name.run == manifest["run_id"] or not name.meets(first, last):
-                continue
-            if _is_of_the_same_books(pack_folder.manifest(other)["made_from"], own):
-                raise InputRefused(
-                    f"{other.name} is of the same days: where its entries are in the books, give "
-                    "it with --booked, so that they are not booked twice; else give --booked none"
-                )
-    return journals(postings, accounts)
-
-
-def earlier_close(out: Path, made_from: Mapping[str, Any]) -> Booked | None:
-    """Return what the packs of a folder have booked of the days of a period; None for nothing.
-
-    Nights and their month are of the same days: each day is as the run says that booked it last. A
-    close that lies there already continues what it did then, whatever came after it.
-    """
-    same = json.loads(json.dumps(made_from))
-    first, last = _days_of(same)
-    found: dict[str, _Close] = {}
-    for folder, one in _packs(out):
-        if one.mode != same["mode"] or not one.meets(first, last):
-            continue
-        manifest = pack_folder.manifest(folder)
-        made = manifest["made_from"]
-        after = made.pop(AFTER, None)
-        # Who imports the entries may move their files away: they are booked all the same.
-        if _IMPORTED not in manifest["files"]:
-            continue
-        if not _is_of_the_same_books(made, same):
-            continue
-        runs = () if after is None else _runs(folder, after)
-        if made == same:
-            return _continued(out, runs) if runs else None
-        found[one.run] = _Close(one, int(made["as_of"]), runs)
-    days = (first + timedelta(days=number) for number in range((last - first).days + 1))
-    by_day = [(day, run) for day in days if (run := _booked_last(day, found)) is not None]
-    return _continued(out, _as_spans(by_day)) if by_day else None
-
-
-class _Close(msgspec.Struct, frozen=True):
-    """A close with entries: its days, its place of the journal, and what its entries continue."""
-
-    name: PackName
-    as_of: int
-    after: tuple[Continued, ...]
-
-
-def _booked_last(day: date, closes: Mapping[str, _Close]) -> str | None:
-    """Return the run that no other one continues on a day, the newest of several."""
-    of_day = [close for close in closes.values() if close.name.first <= day <= close.name.last]
-    continued = {one.run for close in of_day for one in close.after if one.first <= day <= one.last}
-    left = [(close.as_of, close.name.run) for close in of_day if close.name.run not in continued]
-    return max(left)[1] if left else None
-
-
-def _as_spans(by_day: list[tuple[date, str]]) -> tuple[Continued, ...]:
-    spans: list[Continued] = []
-    for day, run in by_day:
-        if spans and spans[-1].run == run and spans[-1].last + timedelta(days=1) == day:
-            spans[-1] = Continued(spans[-1].first, day, run)
-        else:
-            spans.append(Continued(day, day, run))
-    return tuple(spans)
-
-
-def _continued(out: Path, runs: tuple[Continued, ...]) -> Booked:
-    """Return what the named runs booked, each on its days."""
-    packs = {name.run: folder for folder, name in _packs(out)}
-    parts = []
-    for one in runs:
-        if one.run not in packs:
-            raise InputRefused(
-                f"these entries continue those of run {one.run}, whose pack is not in {out.name}: "
-                "put it there, or give its folder with --booked"
-            )
-        parts.append(_within(_read(packs[one.run])[0], one))
-    return Booked(pd.concat(parts, ignore_index=True), runs)
-
-
-def _within(postings: pd.DataFrame, span: Continued) -> pd.DataFrame:
-    days = postings["business_day"].dt.date
-    found: pd.DataFrame = postings[(days >= span.first) & (days <= span.last)]
-    return found
-
-
-def _days_of(made_from: Mapping[str, Any]) -> tuple[date, date]:
-    return date.fromisoformat(made_from["first"]), date.fromisoformat(made_from["last"])
-
-
-def _is_of_the_same_books(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    is_same = all(one.get(part) == other[part] for part in ("store_id", "mode", "cutoff"))
-    return is_same and pack_folder.is_of_entity(one, other["entity"])
-
-
-def _runs(folder: Path, after: Any) -> tuple[Continued, ...]:
-    try:
-        return msgspec.convert(after, tuple[Continued, ...])
-    except msgspec.ValidationError as error:
-        raise pack_folder.older_pack(folder) from error
-
-
-def _packs(out: Path) -> Iterator[tuple[Path, PackName]]:
-    """Yield the packs of a folder by their names, damaged ones too."""
-    for folder in pack_folder.packs(out):
-        if (name := pack_folder.name_of(folder)) is not None:
-            yield folder, name
-
-
-def _read(folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
-    manifest = pack_folder.manifest(folder)
-    path = pack_folder.as_written(folder, manifest, "csv/postings.raw.csv")
-    try:
-        read = pd.read_csv(path, dtype="string", keep_default_na=False)
-        read = read.mask(read == "")
-        whole = [name for name, kind in POSTINGS.columns.items() if kind is columns.DType.WHOLE]
-        read["business_day"] = pd.to_datetime(read["business_day"])
-        return columns.frame(POSTINGS, read.astype(dict.fromkeys(whole, "Int64"))), manifest
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputRefused(f"{folder.resolve().name}: its postings cannot be read") from error
+    known = booked_before.of_pack(folder, booked=booked, is_first=is_first)
+    return of_close(booked_before.read(folder)[0], accounts, booked=known)
 
 
 def _amounts(
@@ -325,14 +187,14 @@ def _amounts(
     """Return the money of POSTINGS by day, channel, kind and break code."""
     if postings is None:
         return {}
-    return {
-        (
-            row.business_day.date(),
-            *(None if is_missing(part) else str(part) for part in (row.channel, row.kind)),
-            None if is_missing(row.break_code) else str(row.break_code),
-        ): tuple(int(getattr(row, name)) for name in _MONEY)
-        for row in columns.records(postings[postings["currency"] == currency])
-    }
+    found: dict[tuple[Any, ...], tuple[int, ...]] = {}
+    for row in columns.records(postings[postings["currency"] == currency]):
+        texts = (row.channel, row.kind, row.break_code)
+        key = (row.business_day.date(), *(None if is_missing(one) else str(one) for one in texts))
+        money = (int(getattr(row, name)) for name in _MONEY)
+        known = found.get(key, (0,) * len(_MONEY))
+        found[key] = tuple(a + b for a, b in zip(known, money, strict=True))
+    return found
 
 
 def _entry_of(key: tuple[Any, ...]) -> _Entry:
@@ -371,7 +233,7 @@ def _lines(
 
 
 def _entry(
-    entry: _Entry, lines: list[Line], contents: list[Any], *, is_changed: bool
+    entry: _Entry, lines: list[Line], contents: list[Any], first: date, *, is_changed: bool
 ) -> JournalEntry:
     """Return an entry whose number follows from its day, its channel and `contents`."""
     day, channel, is_break = entry
@@ -381,10 +243,11 @@ def _entry(
     made_of = json.dumps([str(day), channel, is_break, *contents])
     digest = hashlib.sha256(made_of.encode()).hexdigest()[:_NUMBER_HEX]
     what = "Breaks of mobile money" if is_break else "Mobile money"
-    since = ", changed since it was closed" if is_changed else ""
+    booked_on = max(day, first)
+    since = ", changed since it was closed" if is_changed or booked_on != day else ""
     return JournalEntry(
-        number=f"{day:%Y%m%d}-{digest}",
-        day=day,
+        number=f"{booked_on:%Y%m%d}-{digest}",
+        day=booked_on,
         memo=f"{what} of {day}, {safe(channel or 'all channels', 40)}{since}",
         lines=tuple(lines),
     )

@@ -14,6 +14,7 @@ from kusanya_books.columns import (
     COMPARED,
     DELTA,
     DUE,
+    EARNED,
     ITEMS,
     LEDGER,
     MOVEMENTS,
@@ -137,6 +138,7 @@ def with_news(
             otherwise_at_operator=frozenset(moved["collection_id"]),
             paid_since=engine.frame(query("close/paid_since"), SINCE),
             due_since=engine.frame(query("close/due"), DUE),
+            earned_since=engine.frame(query("close/earned_since"), EARNED),
         )
 
 

@@ -26,6 +26,7 @@ from kusanya_books.columns import (
     ITEMS,
     LEDGER,
     MOVEMENTS,
+    POSTINGS,
     STATEMENT,
     Schema,
 )
@@ -39,6 +40,7 @@ from kusanya_books.pack.tables import write_both
 from kusanya_books.pack.workbook import to_xlsx
 from kusanya_books.read.earlier_pack import (
     CLOSED_FILE,
+    EARNED_FILE,
     ITEMS_FILE,
     LINES_FILE,
     MOVEMENTS_FILE,
@@ -147,6 +149,7 @@ def _write_facts(made: Report, folder: Path) -> list[tuple[str, str]]:
         (LINES_FILE, LEDGER, made.lines),
         (MOVEMENTS_FILE, MOVEMENTS, made.movements),
         (PAYOUTS_FILE, STATEMENT, made.payouts),
+        (EARNED_FILE, POSTINGS, made.earned),
     )
     facts: list[tuple[str, Schema, Iterable[pa.Table]]] = [
         (CLOSED_FILE, CLOSED, made.closed()),

@@ -15,6 +15,7 @@ from kusanya_books.columns import (
     ITEMS,
     LEDGER,
     MOVEMENTS,
+    POSTINGS,
     STATEMENT,
     Schema,
 )
@@ -39,6 +40,8 @@ MOVEMENTS_FILE: Final = "open_movements.parquet"
 """The lines of operators' and banks' statements that a later run needs beside its own."""
 PAYOUTS_FILE: Final = "open_payouts.parquet"
 """The lines of the settlement statement that a bank's open items are about."""
+EARNED_FILE: Final = "earned.parquet"
+"""What the payments of each day are, of the packs that follow each other, as their entries book."""
 LINES_FILE: Final = "open_lines.parquet"
 """The lines of the books that a later run needs beside its own."""
 
@@ -60,7 +63,10 @@ def read(folder: Path) -> EarlierPack:
     said = pack_folder.manifest(folder)
     files = {
         name: pack_folder.as_written(folder, said, name)
-        for name in (CLOSED_FILE, ITEMS_FILE, LINES_FILE, MOVEMENTS_FILE, PAYOUTS_FILE)
+        for name in (
+            *(CLOSED_FILE, ITEMS_FILE, LINES_FILE, MOVEMENTS_FILE, PAYOUTS_FILE),
+            EARNED_FILE,
+        )
     }
     try:
         exactly(pq.read_schema(files[CLOSED_FILE]).empty_table(), CLOSED)
@@ -72,6 +78,7 @@ def read(folder: Path) -> EarlierPack:
         carried = EarlierPeriod(
             run_id=said["run_id"],
             period=span,
+            as_of=int(made_from["as_of"]),
             begins=date.fromisoformat(said.get(BEGINS, made_from["first"])),
             items=_table(files[ITEMS_FILE], ITEMS),
             lines=lines.assign(row_no=pd.array(range(-1, -len(lines) - 1, -1), dtype="Int64")),
@@ -80,6 +87,7 @@ def read(folder: Path) -> EarlierPack:
             payers=[(channel, currency) for channel, currency in said.get(PAYERS, ())],
             movements=_table(files[MOVEMENTS_FILE], MOVEMENTS),
             payouts=_table(files[PAYOUTS_FILE], STATEMENT),
+            earned=_table(files[EARNED_FILE], POSTINGS),
         )
     except (OSError, ValueError, KeyError, TypeError, FrameError) as error:
         raise pack_folder.no_pack(folder) from error

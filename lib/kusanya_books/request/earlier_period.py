@@ -41,6 +41,8 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
 
     run_id: str
     period: Period
+    as_of: int = 0
+    """The place of the journal at which it was closed."""
     items: pd.DataFrame
     lines: pd.DataFrame
     """Lines as `LEDGER` has them; their row numbers are below zero, because they are no rows of the
@@ -72,6 +74,11 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """The earliest day of which something changed since."""
     due_since: pd.DataFrame | None = None
     """What the provider owes for it since, as `DUE`."""
+    earned: pd.DataFrame | None = None
+    """What the payments of each day were when it was closed, and of those before it, as `POSTINGS`
+    of collections."""
+    earned_since: pd.DataFrame | None = None
+    """How those differ now, as `EARNED`."""
 
     def keys(self) -> pd.DataFrame:
         """Return the ids and references of all that was carried, as `KEYS`."""

@@ -534,10 +534,16 @@ ROOMS: Final[dict[str, Room]] = {
         queries=_all("close"),
     ),
     "postings": Room(
-        ("kusanya_books.judge.postings", "kusanya_books.pack.journal_entries"),
+        (
+            "kusanya_books.judge.postings",
+            "kusanya_books.pack.booked_before",
+            "kusanya_books.pack.journal_entries",
+        ),
         (
             "kusanya_books/test_what_is_posted_of_statements.py",
             "kusanya_books/test_journal_entries.py",
+            "kusanya_books/test_every_change_is_booked_once.py",
+            "kusanya_books/test_packs_are_read_as_they_were_written.py",
         ),
     ),
     "readers": Room(

@@ -1,0 +1,188 @@
+"""Whatever is closed again, and in whatever order: the entries book each payment exactly once."""
+
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from tests.kit.accounts import PLAIN_ACCOUNTS
+from tests.kit.payments import by_event, watch
+
+import kusanya_books as reconcile
+from kusanya.errors import InputRefused
+from kusanya.store import Store
+from kusanya_books.pack import account_map, journal_entries
+from kusanya_books.request.close_request import CloseRequest
+
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
+BEGINS = date(2026, 3, 1)
+FEE = 18
+
+
+class Payment(msgspec.Struct):
+    """A payment, as the service says now."""
+
+    number: int
+    day: date
+    amount: int
+    is_paid: bool = True
+
+
+class Shop:
+    """A shop whose accounting program imported the entries of every pack, each number once."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.payments: list[Payment] = []
+        self.booked: dict[date, Counter[str]] = {}
+        self._days_of: dict[str, set[date]] = {}
+        self._numbers: set[str] = set()
+        self._balance: Counter[str] = Counter()
+        (home / "accounts.toml").write_text(PLAIN_ACCOUNTS)
+        with Store.open(home / "store.db"):
+            pass
+        watch(home / "store.db")
+
+    def pay(self, day: date, amount: int) -> None:
+        """Let the service say that a payment of a day succeeded."""
+        one = Payment(len(self.payments), day, amount)
+        self.payments.append(one)
+        self._say(one, "succeeded")
+
+    def take_back(self, one: Payment) -> None:
+        """Let the service say that a payment failed, which it had called a success."""
+        one.is_paid = False
+        self._say(one, "failed")
+
+    def _say(self, one: Payment, status: str) -> None:
+        noon = datetime(one.day.year, one.day.month, one.day.day, 9, tzinfo=UTC)
+        fields: dict[str, Any] = {"amount": one.amount, "fee": FEE, "status": status}
+        if status == "failed":
+            fields["failure_code"] = "declined"
+        with Store.open(self.home / "store.db") as store:
+            store.record(by_event(one.number, noon, **fields))
+
+    def close(self, first: date, last: date, **asked: Any) -> Path:
+        """Close a period after the newest one before it, import its entries, return its pack."""
+        request = CloseRequest(
+            period=f"{first}..{last}",
+            store=str(self.home / "store.db"),
+            mode="live",
+            carry=True,
+            **{"accounts": str(self.home / "accounts.toml"), **asked},
+        )
+        made = reconcile.run(request, out=self.home / "packs")
+        assert made.folder is not None, made.sentence
+        own = {first + timedelta(days=number) for number in range((last - first).days + 1)}
+        self._days_of[made.folder.name] = own | self._days_of.get(made.previous or "", set())
+        for day in self._days_of[made.folder.name]:
+            self.booked[day] = self.truth(day)
+        if request.accounts:
+            self._import(made.folder)
+        return made.folder
+
+    def truth(self, day: date) -> Counter[str]:
+        """Return what the payments of a day are, on the account of each part."""
+        mine = [one for one in self.payments if one.day == day and one.is_paid]
+        gross, fee = sum(one.amount for one in mine), FEE * len(mine)
+        return Counter(Clearing=gross - fee, Charges=fee, Receivable=-gross)
+
+    def _import(self, folder: Path) -> None:
+        known, fresh = set(self._numbers), set()
+        with (folder / "journals" / "xero.csv").open(newline="") as file:
+            for line in csv.DictReader(file):
+                number = line["*Narration"].split()[0]
+                if number not in known:
+                    fresh.add(number)
+                    self._balance[line["*AccountCode"]] += int(line["*Amount"])
+        self._numbers |= fresh
+
+    def check(self) -> None:
+        """Assert that the accounts hold what was known at the last close of each day."""
+        wanted: Counter[str] = Counter()
+        for day in self.booked.values():
+            wanted.update(day)
+        assert {k: v for k, v in self._balance.items() if v} == {
+            k: v for k, v in wanted.items() if v
+        }
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path)
+
+
+def day(number: int) -> date:
+    return BEGINS + timedelta(days=number)
+
+
+def test_what_came_late_of_a_closed_month_is_booked_with_the_next(shop: Shop) -> None:
+    shop.pay(day(27), 1_000)
+    shop.pay(day(27), 5_000)
+    shop.close(day(0), day(30))
+    shop.pay(day(27), 9_000)
+    shop.take_back(shop.payments[0])
+    april = shop.close(day(31), day(60))
+    shop.check()
+    with (april / "journals" / "xero.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert {line["*Date"] for line in lines} == {"01/04/2026"}, "March is closed"
+    assert all("Mobile money of 2026-03-28" in line["*Narration"] for line in lines)
+
+
+def test_of_packs_without_entries_a_late_change_is_booked_beside_what_its_month_booked(
+    shop: Shop,
+) -> None:
+    """Who makes the entries by a command books the same as who lets the close make them."""
+    shop.pay(day(27), 1_000)
+    march = shop.close(day(0), day(30), accounts="")
+    shop.pay(day(27), 9_000)
+    shop.pay(day(40), 500)
+    april = shop.close(day(31), day(60), accounts="")
+    assert in_clearing(shop, march) == 1_000 - FEE
+    assert in_clearing(shop, april) == 9_500 - 2 * FEE
+    shop.take_back(shop.payments[1])
+    again = shop.close(day(31), day(60), accounts="")
+    with pytest.raises(InputRefused, match="is of the same days"):
+        in_clearing(shop, again)
+    assert in_clearing(shop, again, booked=april) == -9_000 + FEE
+    month = shop.close(day(0), day(30), accounts="")
+    assert in_clearing(shop, month, booked=again) == 0
+    with pytest.raises(InputRefused, match="is of the same days"):
+        in_clearing(shop, month)
+
+
+def in_clearing(shop: Shop, pack: Path, **asked: Any) -> int:
+    """Return what the entries of a pack that was made without accounts book as cleared."""
+    accounts = account_map.read(shop.home / "accounts.toml")
+    made = journal_entries.of_pack(pack, accounts, **asked).entries
+    return sum(line.amount for one in made for line in one.lines if line.account == "Clearing")
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.ci) for n in range(1, 9))])
+def test_nights_weeks_and_closes_again_book_every_payment_once(shop: Shop, seed: int) -> None:
+    rng = Random(seed)  # noqa: S311 - a repeatable choice
+    closed = 0
+    for act in acts(rng):
+        for _ in range(rng.randrange(3)):
+            shop.pay(day(rng.randrange(closed + 1)), 1_000 * rng.randint(1, 9))
+        paid = [one for one in shop.payments if one.is_paid]
+        if paid and rng.random() < 0.3:
+            shop.take_back(rng.choice(paid))
+        if act == "night" or not closed:
+            shop.close(day(closed), day(closed))
+            closed += 1
+        else:
+            first = rng.randrange(closed)
+            shop.close(day(first), day(rng.randrange(first, closed)))
+        shop.check()
+
+
+def acts(rng: Random) -> Iterator[str]:
+    for _ in range(8):
+        yield rng.choice(["night", "night", "again"])
