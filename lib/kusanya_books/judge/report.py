@@ -361,6 +361,8 @@ class CloseResult(msgspec.Struct, frozen=True, kw_only=True):
     """The earlier pack whose open items this one carries."""
     gap: str | None = None
     """The days between that pack's period and this one, which neither holds."""
+    carried_by: str | None = None
+    """The first period that was closed after an earlier close of these days, and carries that."""
     receipts: int | None = None
     """How many receipts are new in the store; None where none were to be kept."""
 
@@ -386,5 +388,6 @@ class CloseResult(msgspec.Struct, frozen=True, kw_only=True):
             "waiting": list(self.waiting),
             "previous": self.previous,
             "gap": self.gap,
+            "carried_by": self.carried_by,
             "receipts": self.receipts,
         }

@@ -20,7 +20,7 @@ from kusanya_books import columns
 from kusanya_books.columns import POSTINGS
 from kusanya_books.judge.postings import COLLECTIONS
 from kusanya_books.read import pack_folder
-from kusanya_books.read.earlier_pack import BEGINS, EARNED_FILE
+from kusanya_books.read.earlier_pack import BEGINS, COMPARED, EARNED_FILE
 from kusanya_books.read.pack_folder import PackName
 from kusanya_books.request.days import DAY
 
@@ -70,6 +70,9 @@ class ToBook(msgspec.Struct, frozen=True, kw_only=True):
     """The first day of the periods that were closed one after the other."""
     known_at: int = 0
     """The place of the journal at which the period before it was closed."""
+    has_statement: bool
+    """Whether a statement was given: else it says nothing of payouts and refunds, not that none
+    was."""
     postings: pd.DataFrame
     earned: pd.DataFrame
     """POSTINGS of the collections of each day since `begins`."""
@@ -127,6 +130,7 @@ def read(folder: Path) -> tuple[ToBook, dict[str, Any]]:
         found = ToBook(
             first=first,
             last=last,
+            has_statement=_has_statement(manifest),
             begins=first if earned is None else date.fromisoformat(manifest[BEGINS]),
             postings=columns.frame(POSTINGS, rows.astype(dict.fromkeys(whole, "Int64"))),
             earned=columns.empty(POSTINGS)
@@ -151,7 +155,8 @@ def of_pack(folder: Path, *, booked: Path | None, is_first: bool) -> Booked | No
             )
         run = str(said["run_id"])
         # What it booked of other days stays as it is.
-        runs = [Continued(own.first, own.last, run)]
+        part = "" if own.has_statement else COLLECTIONS
+        runs = [Continued(own.first, own.last, run, part)]
         again = _late_days(said, earlier.first)
         known = own.late & {*again, *_each(earlier.first, earlier.last)}
         if own.first <= earlier.first <= own.last:
@@ -188,13 +193,16 @@ class _Close(msgspec.Struct, frozen=True):
 
     name: PackName
     as_of: int
+    has_statement: bool
     after: tuple[Continued, ...]
     late: frozenset[date]
 
     def books(self, day: date, part: str) -> bool:
         """Return whether its entries book a part of a day."""
         is_own = self.name.first <= day <= self.name.last
-        return is_own or (part == COLLECTIONS and day in self.late)
+        if part == COLLECTIONS:
+            return is_own or day in self.late
+        return is_own and self.has_statement
 
 
 def earlier_close(out: Path, made_from: Mapping[str, Any], own: ToBook) -> Booked | None:
@@ -218,7 +226,7 @@ def earlier_close(out: Path, made_from: Mapping[str, Any], own: ToBook) -> Booke
         runs = _runs(folder, after)
         if made == same:
             return _continued(out, runs) if runs else None
-        found[name.run] = _Close(name, int(made["as_of"]), runs, late)
+        found[name.run] = _Close(name, int(made["as_of"]), _has_statement(manifest), runs, late)
     runs = _as_spans(_last_of_each(own, found, as_of=int(same["as_of"])))
     return _continued(out, runs) if runs else None
 
@@ -243,6 +251,8 @@ def _last_of_each(own: ToBook, closes: Mapping[str, _Close], *, as_of: int) -> I
             yield Continued(day, day, run, COLLECTIONS)
     for day in _each(own.first, own.last):
         runs = [_booked_last(day, part, closes) for part in _PARTS]
+        if not own.has_statement:
+            runs[1] = None
         if runs[0] is not None and runs[0] == runs[1]:
             yield Continued(day, day, runs[0])
             continue
@@ -288,6 +298,12 @@ def _continued(out: Path, runs: tuple[Continued, ...]) -> Booked:
             known[one.run], _ = read(packs[one.run])
         parts.append(known[one.run].of(one))
     return Booked(_joined(parts), runs)
+
+
+def _has_statement(manifest: Mapping[str, Any]) -> bool:
+    """Return whether a pack was given a statement of payouts, or of an operator."""
+    own = manifest.get(COMPARED, ({"has_settlement": True},))[-1]
+    return bool(own["has_settlement"] or own["operators"])
 
 
 def _late_days(manifest: Mapping[str, Any], first: date) -> frozenset[date]:

@@ -88,9 +88,12 @@ def run(request: CloseRequest, *, out: Path, progress: Progress | None = None) -
     except KusanyaError as error:
         return CloseResult(verdict=ReportVerdict.FAILED, sentence=str(error))
     else:
-        came_before = Path(request.previous).name if request.previous else None
         return msgspec.structs.replace(
-            result, receipts=kept, previous=came_before, gap=_gap(made.report.inputs)
+            result,
+            receipts=kept,
+            previous=Path(request.previous).name if request.previous else None,
+            gap=_gap(made.report.inputs),
+            carried_by=_carried_by(result),
         )
 
 
@@ -107,6 +110,12 @@ def _following(request: CloseRequest, out: Path) -> CloseRequest:
         before=span.first,
     )
     return request if found is None else msgspec.structs.replace(request, previous=str(found))
+
+
+def _carried_by(result: CloseResult) -> str | None:
+    """Return the first period that carries an earlier close of the same days; None for none."""
+    found = [] if result.folder is None else earlier_pack.followers(result.folder)
+    return f"{found[0][0]} to {found[0][1]}" if found else None
 
 
 def _gap(inputs: Inputs) -> str | None:
@@ -298,12 +307,14 @@ def pack(
 
 def _to_book(made: Report) -> ToBook:
     """Return what is to be booked of the period, and of those that were closed before it."""
-    span, earlier = made.inputs.period, made.inputs.carried
+    inputs, earlier = made.inputs, made.inputs.carried
+    span = inputs.period
     return ToBook(
         first=span.first,
         last=span.last,
         begins=span.first if earlier is None else min(span.first, earlier.chain_begins),
         known_at=0 if earlier is None else earlier.as_of,
+        has_statement=inputs.statement is not None or bool(inputs.operator_channels),
         postings=made.page("postings").frame,
         earned=made.earned,
     )

@@ -124,6 +124,35 @@ def newest(out: Path, *, store_id: str, mode: str, entity: str, before: date) ->
     return max(found)[1] if found else None
 
 
+def followers(folder: Path) -> list[tuple[date, date]]:
+    """Return the periods beside a pack whose packs carry another, earlier close of its days.
+
+    One that was closed again since, and carries this pack, is not among them.
+    """
+    own = pack_folder.manifest(folder)
+    days, made_from = _days_of(own), own["made_from"]
+    earlier: set[str] = set()
+    carries: list[tuple[tuple[date, date], str | None]] = []
+    for other in pack_folder.packs(folder.parent):
+        try:
+            said = pack_folder.manifest(other)
+        except InputRefused:
+            continue  # what it carries nobody can read, and a close that reads it is refused
+        is_ours = said["made_from"]["store_id"] == made_from["store_id"]
+        if not is_ours or not pack_folder.is_of_entity(said["made_from"], made_from["entity"]):
+            continue
+        if _days_of(said) == days and said["run_id"] != own["run_id"]:
+            earlier.add(said["run_id"])
+        carries.append((_days_of(said), said["made_from"].get("files", {}).get("previous")))
+    again = {period for period, previous in carries if previous == own["run_id"]}
+    return sorted({period for period, previous in carries if previous in earlier} - again)
+
+
+def _days_of(said: dict[str, Any]) -> tuple[date, date]:
+    made_from = said["made_from"]
+    return date.fromisoformat(made_from["first"]), date.fromisoformat(made_from["last"])
+
+
 def items(folder: Path, said: dict[str, Any]) -> pd.DataFrame:
     """Return the open items of a pack; `said` is what its manifest says.
 

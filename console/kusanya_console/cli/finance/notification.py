@@ -74,6 +74,11 @@ def news_of(result: "CloseResult") -> list[str]:
         lines.append(f"open items carried from {result.previous}")
     if result.gap is not None:
         lines.append(f"no pack holds the days {result.gap}: close them too")
+    if result.carried_by is not None:
+        lines.append(
+            f"the close of {result.carried_by} carries an earlier close of these days: close it, "
+            "and what follows it, again"
+        )
     return lines
 
 
