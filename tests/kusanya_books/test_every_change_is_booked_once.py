@@ -165,6 +165,27 @@ def test_a_close_without_a_statement_takes_no_payout_back(shop: Shop) -> None:
     assert shop.paid_out[day(0)] == 13_000 - 3 * FEE
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [{"mode": "test"}, {"entity": "Other"}, {"accounts": ""}],
+    ids=str,
+)
+@pytest.mark.parametrize("place", [0, 2], ids=["before", "after"])
+def test_a_close_that_is_no_part_of_these_books_hides_none_that_is(
+    shop: Shop, asked: dict[str, str], place: int
+) -> None:
+    plain: dict[str, Any] = {"store": str(shop.home / "store.db"), "mode": "live", "entity": "Shop"}
+    plain["accounts"] = str(shop.home / "accounts.toml")
+    request = CloseRequest(period=f"{day(place)}..{day(2)}", **{**plain, **asked})
+    assert reconcile.run(request, out=shop.home / "packs").folder is not None
+    shop.close(day(1), day(1), entity="Shop")
+    shop.pay(day(1), 1_000)
+    shop.close(day(0), day(1), entity="Shop")
+    shop.pay(day(1), 5_000)
+    shop.close(day(1), day(1), entity="Shop")
+    shop.check()
+
+
 def test_what_carries_an_earlier_close_is_named_until_it_is_closed_again(shop: Shop) -> None:
     def said(first: int, last: int) -> str | None:
         days, store = f"{day(first)}..{day(last)}", str(shop.home / "store.db")

@@ -140,9 +140,9 @@ def test_a_payout_of_the_wallet_is_booked_beside_a_settlement_of_another_channel
     )
     rows = posted(month)
     paid = rows[rows["kind"] == "payout"]
-    assert list(zip(paid["channel"], paid["net"], strict=True)) == [
-        (SETTLED, 9_900),
-        (WALLET, 4_000),
+    assert list(zip(paid["channel"], paid["rows"], paid["net"], strict=True)) == [
+        (SETTLED, 1, 9_900),
+        (WALLET, 1, 4_000),
     ]
     # Where the statement says what was paid out, the operator's own line is not booked again.
     both = msgspec.structs.replace(
@@ -150,6 +150,18 @@ def test_a_payout_of_the_wallet_is_booked_beside_a_settlement_of_another_channel
     )
     again = posted(both)
     assert again.loc[again["kind"] == "payout", "net"].tolist() == [9_900]
+
+
+@pytest.mark.parametrize("beside", [1, -1])
+def test_what_an_operator_moved_beyond_a_payment_is_booked_and_what_lacks_is_still_owed(
+    module_collections: Make, beside: int
+) -> None:
+    month = month_of(module_collections, ([(WALLET, 1, 5_000)], [], []))
+    lines = month.of_operators
+    other = msgspec.structs.replace(month, movements=lines.assign(amount=lines["amount"] + beside))
+    rows = posted(other)
+    apart = rows[rows["kind"] == "line_break"]
+    assert apart["net"].tolist() == [beside][: beside > 0]
 
 
 days = st.integers(1, 4)

@@ -1,5 +1,6 @@
 """What a request must be to be read as a delivery: its method, its size, its pieces, its end."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -60,10 +61,23 @@ async def test_a_compressed_body_is_refused(
     payload, receiver = body(), app(store, SECRET, mode="test", clock=clock)
     answer = await ask(receiver, payload, [*sign_headers(payload), (b"content-encoding", b"gzip")])
     assert (answer.status, answer.headers["accept-encoding"]) == (415, "identity")
-    plain = await ask(
-        receiver, payload, [*sign_headers(payload), (b"content-encoding", b"Identity")]
-    )
-    assert plain.status == 200
+    for spelled in (b"Identity", b" "):
+        plain = [*sign_headers(payload), (b"content-encoding", spelled)]
+        assert (await ask(receiver, payload, plain)).status == 200
+
+
+def test_one_receiver_works_on_one_event_loop_after_another(
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, ask: Ask
+) -> None:
+    receiver = app(store, SECRET, mode="test", clock=clock)
+    for number in range(2):
+        payload = body(id=f"evt_{number}")
+
+        async def twice(payload: bytes = payload) -> list[int]:
+            return [(await ask(receiver, payload, sign_headers(payload))).status for _ in range(2)]
+
+        assert asyncio.run(twice()) == [200, 200]
+    assert len(kept(store)) == 4
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])

@@ -127,6 +127,32 @@ def test_secrets_that_were_read_again_meanwhile_hold(
     assert waiting._receiver._handler._endpoints.every == Endpoints.of(SECRET, mode="test").every
 
 
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", "waiting"])
+def test_one_that_drains_is_not_ready_though_its_store_is_open(
+    store: Store, clock: Clock, serve_app: Serve, *, is_open: bool
+) -> None:
+    turns, pending = Turns(), [] if is_open else [StoreAway("away")]
+
+    def make() -> Receiver:
+        if pending:
+            raise pending.pop()
+        return app(store, SECRET, mode="test", clock=clock)
+
+    waiting = WaitingReceiver(make, rest=turns)
+    serving = serve_app(waiting)
+    if is_open:
+        waiting._thread.join(60)
+        assert ask(serving, "GET", "/readyz")[0] == 200
+        waiting.drain()
+    else:
+        turns.reached()
+        waiting.drain()
+        turns.go_on()
+        waiting._thread.join(60)
+    assert waiting._receiver is not None
+    assert ask(serving, "GET", "/readyz") == (503, "about to end: send to another one")
+
+
 def test_what_waiting_does_not_help_ends_the_program_with_its_reason() -> None:
     errors = [StoreTooNew("a newer version wrote this store"), StoreAway("away")]
 
