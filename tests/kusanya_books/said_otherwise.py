@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,8 @@ from tests.kit.frames import frame_of
 from kusanya_books import columns
 from kusanya_books.columns import CLOSED, ITEMS, LEDGER
 from kusanya_books.pack import late_changes
+from kusanya_books.read import earlier_pack
+from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import period
 from kusanya_books.request.earlier_period import EarlierPeriod
 
@@ -50,6 +53,14 @@ def side(place: int, cases: Cases = CASES) -> pd.DataFrame:
             named = {"id": case, "reference": f"R {case}"}
             rows.append({**dict.fromkeys(CLOSED.columns), **PAID, **named, **said})
     return frame_of(CLOSED, *rows)
+
+
+def delta(pack: Path, request: CloseRequest) -> pd.DataFrame:
+    """Return what a pack's days say now that they did not say when they were closed."""
+    earlier = earlier_pack.read(pack)
+    since = late_changes.sides(earlier, pack, request)
+    run_id = earlier.manifest["run_id"]
+    return late_changes.compare(since.before, since.now, closed_run_id=run_id)
 
 
 def carried(

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from tests.kit import exports
+from tests.kusanya_books import said_otherwise
 
 from kusanya.domain.status import Status
 from kusanya.errors import ConfigurationError, FrameError, InputRefused
@@ -24,7 +25,7 @@ from kusanya_books.engine.engine import Dataset
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.judge import failures, fees
 from kusanya_books.match import ledger, settlement
-from kusanya_books.pack import close, late_changes
+from kusanya_books.pack import close
 from kusanya_books.present import environment_check, timeline
 from kusanya_books.read import load
 from kusanya_books.read.store import exported
@@ -273,7 +274,7 @@ def test_a_period_is_closed_from_an_export_as_from_its_store(
     assert ["an export; the SHA-256 of its collections" in page for page in said] == [True, False]
     for name in ("csv/breaks.csv", "csv/bridge.csv", "csv/fees.csv", "closed.parquet"):
         assert (ended.folder / name).read_bytes() == (of_store.folder / name).read_bytes(), name
-    assert late_changes.delta(ended.folder, CloseRequest(store=str(folder))).empty
+    assert said_otherwise.delta(ended.folder, CloseRequest(store=str(folder))).empty
 
 
 def test_an_export_has_no_earlier_position_and_no_rows_to_click(folder: Path) -> None:

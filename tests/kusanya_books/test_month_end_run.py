@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kit.payments import by_event, watch
+from tests.kusanya_books import said_otherwise
 
 import kusanya_books as reconcile
 from kusanya.errors import ConfigurationError, InputRefused, PackRefused
@@ -239,7 +240,7 @@ def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
     assert (closed.folder / "manifest.json").read_bytes() == (
         again.folder / "manifest.json"
     ).read_bytes()
-    late = late_changes.delta(closed.folder, CloseRequest(store=options["store"]))
+    late = said_otherwise.delta(closed.folder, CloseRequest(store=options["store"]))
     changes = late[["key", "change", "field", "before", "now", "amount_effect", "fee_effect"]]
     rows = changes.astype("object").where(changes.notna(), None).to_numpy().tolist()
     assert ["col_1", "changed", "status", "succeeded", "contradiction", -1_000, -18] in rows
@@ -336,7 +337,7 @@ def test_what_is_heard_of_the_first_day_of_the_last_pack_is_one_change(
     ]
     store.record(paid(6, at=NOON.replace(day=31)))
     store.record(paid(41, at=datetime(2026, 4, 1, 9, tzinfo=UTC)))
-    late = late_changes.delta(april.folder, CloseRequest(store=str(tmp_path / "store.db")))
+    late = said_otherwise.delta(april.folder, CloseRequest(store=str(tmp_path / "store.db")))
     assert set(late["key"]) == {"col_6", "col_41"}
     assert not late.duplicated(["key", "field"]).any()
     assert late["amount_effect"].sum() == 47_000

@@ -4,7 +4,6 @@ Pure. What was typed is echoed outside its box only without phone numbers: a box
 screenshot cannot.
 """
 
-import re
 from typing import Final
 
 from kusanya.lookup import LookupResult, MatchKind
@@ -16,7 +15,6 @@ from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, WARN, Run, mode_words
 
 HINT: Final = "reference · id · phone · whole message · amount and time: 85000 15:20"
-_SEPARATORS: Final = re.compile(r"[\s().\-\u00a0\u2010-\u2015]")
 _FEWEST: Final = 4
 """A search among references needs so many characters."""
 _SHORTER: Final = "A shorter beginning of the reference finds more."
@@ -27,12 +25,6 @@ _NO_TEXT: Final = (
     "No collection and no open creation has {asked} as its reference, id or receipt, "
     "nor in a note or a description."
 )
-_NUMBER: Final = re.compile(r"\+?[0-9]{8,}")
-
-
-def is_number(text: str) -> bool:
-    """Return whether a text reads as a phone number, a wrong one too."""
-    return _NUMBER.fullmatch(_SEPARATORS.sub("", text)) is not None
 
 
 def echoed(text: str, limit: int = 60) -> str:

@@ -41,12 +41,6 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True):
         left = self.bridge.loc[self.bridge["line"] == "unexplained", "amount"]
         return int(left.abs().sum())
 
-    @property
-    def beside_balances(self) -> int:
-        """Return by how much movements and the balances beside them differ, signs aside."""
-        left = self.bridge.loc[self.bridge["line"] == "not in the balances", "amount"]
-        return int(left.abs().sum())
-
 
 def has_unread(loads: Iterable[Quality], *, of: str) -> bool:
     """Return whether a row of one kind of input (`operator`, `bank`) could not be read."""

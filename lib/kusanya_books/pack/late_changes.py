@@ -27,7 +27,7 @@ from kusanya_books.engine.engine import Dataset, Engine, Source, query
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.judge.open_items import OPERATOR
 from kusanya_books.judge.report import closed
-from kusanya_books.read import earlier_pack, load
+from kusanya_books.read import load
 from kusanya_books.read.earlier_pack import EarlierPack
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import DAY, Period
@@ -35,17 +35,6 @@ from kusanya_books.request.earlier_period import BOOKS, EarlierPeriod
 from kusanya_books.request.tolerance import Tolerance
 
 _DAYS: Final = Schema("days", {"day": DType.DAY})
-
-
-def delta(previous: Path, request: CloseRequest = load.SAMPLE) -> pd.DataFrame:
-    """Return what the period of an earlier pack says now that it did not say when it was closed.
-
-    Reads the request's store as of its position. Raises InputRefused when the folder is no pack, or
-    is one of another store.
-    """
-    earlier = earlier_pack.read(previous)
-    since = sides(earlier, previous, request)
-    return compare(since.before, since.now, closed_run_id=earlier.manifest["run_id"])
 
 
 class Sides(msgspec.Struct, frozen=True):

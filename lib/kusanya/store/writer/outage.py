@@ -20,11 +20,6 @@ class Outage:
         self._refused = 0
         self._committed_at: float | None = None
 
-    @property
-    def is_ongoing(self) -> bool:
-        """Return whether the last transaction failed."""
-        return self._began_at is not None
-
     def committed_within(self, seconds: float) -> bool:
         """Return whether the last transaction was committed, and not longer ago than that."""
         at = self._committed_at
