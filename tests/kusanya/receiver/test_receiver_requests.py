@@ -10,6 +10,8 @@ from tests.kusanya.receiver.peers import SignHeaders
 
 from kusanya.clock import Clock
 from kusanya.receiver import Limits, app
+from kusanya.receiver.endpoints import Endpoints
+from kusanya.receiver.handler import DeliveryHandler
 from kusanya.store import Store
 from kusanya.store.records import Verdict
 
@@ -78,6 +80,29 @@ def test_one_receiver_works_on_one_event_loop_after_another(
 
         assert asyncio.run(twice()) == [200, 200]
     assert len(kept(store)) == 4
+
+
+async def test_an_answer_took_as_long_as_from_its_request_to_its_end(
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders
+) -> None:
+    readings = iter([10.0, 10.02, 10.2])
+    handler = DeliveryHandler(
+        store,
+        Endpoints.of(SECRET, mode="test"),
+        clock=clock,
+        limits=Limits(),
+        stopwatch=lambda: next(readings),
+    )
+
+    async def read() -> bytes:
+        return body()
+
+    durable = await handler.handle(sign_headers(body()), "/", read)
+    handler.acknowledged(durable)
+    assert durable.arrival.took_us == pytest.approx(20_000, abs=1)
+    taken = handler.metrics.acknowledgements
+    assert taken.sum == pytest.approx(0.2)
+    assert next(float(bound) for bound, count in taken.buckets if count) == 0.25
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
