@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.kit.accounts import PLAIN_ACCOUNTS
-from tests.kit.payments import by_event, watch
+from tests.kit.payments import by_event, polled, watch
 
 import kusanya_books as reconcile
 from kusanya.errors import InputRefused
@@ -186,10 +186,25 @@ def test_a_close_that_is_no_part_of_these_books_hides_none_that_is(
     shop.check()
 
 
+def test_a_second_currency_has_entries_of_its_own_beside_the_first(shop: Shop) -> None:
+    shop.pay(day(0), 1_000)
+    abroad = polled("kes", datetime(2026, 3, 1, 9, tzinfo=UTC), amount=70, fee=1, currency="KES")
+    with Store.open(shop.home / "store.db") as store:
+        store.record(abroad)
+    (shop.home / "kes.toml").write_text(PLAIN_ACCOUNTS.replace("TZS", "KES"))
+    maps = {name: str(shop.home / f"{name}.toml") for name in ("accounts", "kes")}
+    lines = []
+    for number, name in enumerate(("accounts", "kes", "accounts", "kes")):
+        pack = shop.close(day(0), day(number // 2), accounts=maps[name])
+        with (pack / "journals" / "xero.csv").open(newline="") as file:
+            lines.append([int(line["*Amount"]) for line in csv.DictReader(file)])
+    assert lines == [[982, 18, -1_000], [69, 1, -70], [], []]
+
+
 def test_what_carries_an_earlier_close_is_named_until_it_is_closed_again(shop: Shop) -> None:
-    def said(first: int, last: int) -> str | None:
+    def said(first: int, last: int, accounts: str = "") -> str | None:
         days, store = f"{day(first)}..{day(last)}", str(shop.home / "store.db")
-        asked = CloseRequest(period=days, store=store, mode="live", carry=True)
+        asked = CloseRequest(period=days, store=store, mode="live", carry=True, accounts=accounts)
         return reconcile.run(asked, out=shop.home / "packs").carried_by
 
     assert [said(0, 30), said(31, 60), said(61, 90)] == [None] * 3
@@ -198,6 +213,7 @@ def test_what_carries_an_earlier_close_is_named_until_it_is_closed_again(shop: S
     assert said(0, 30) == "2026-04-01 to 2026-04-30", "it is the same pack"
     assert said(31, 60) == "2026-05-01 to 2026-05-30"
     assert [said(61, 90), said(0, 30), said(31, 60)] == [None] * 3
+    assert said(0, 30, str(shop.home / "accounts.toml")) is None, "it says the same"
     (shop.home / "packs" / "kusanya-2026-06-01-2026-06-30-live-0").mkdir()
     assert said(0, 30) is None
 

@@ -115,7 +115,7 @@ def of_earlier_entries(pack: Path) -> Any:
     store_id = load.store_id(str(pack.parents[1] / "store.db"))
     made_from = {**of_it, "store_id": store_id, "entity": "", "cutoff": "00:00", "as_of": 99}
     said, _ = booked_before.read(pack)
-    booked = booked_before.earlier_close(pack.parent, made_from, said)
+    booked = booked_before.earlier_close(pack.parent, made_from, said, currency="TZS")
     assert booked is not None
     return booked.postings
 

@@ -28,6 +28,9 @@ AFTER: Final = "entries_after"
 """In what a pack was made from: the runs whose entries its own continue, each with its days."""
 LATE: Final = "late_days"
 """In a manifest: the days before the period whose collections its entries book as they are now."""
+CURRENCY: Final = "entries_in"
+"""What a manifest calls the currency of its entries: each has a map of accounts, and books, of its
+own."""
 _IMPORTED: Final = "journals/odoo.csv"
 """A pack that lists it has entries to import."""
 _OTHERS: Final = "others"
@@ -205,9 +208,12 @@ class _Close(msgspec.Struct, frozen=True):
         return is_own and self.has_statement
 
 
-def earlier_close(out: Path, made_from: Mapping[str, Any], own: ToBook) -> Booked | None:
+def earlier_close(
+    out: Path, made_from: Mapping[str, Any], own: ToBook, *, currency: str
+) -> Booked | None:
     """Return what the packs of a folder have booked of the days of a close; None for nothing.
 
+    Those whose entries are in another currency booked nothing of it.
     A close that lies there already continues what it did then, whatever came after it.
     """
     same = json.loads(json.dumps(made_from))
@@ -219,7 +225,7 @@ def earlier_close(out: Path, made_from: Mapping[str, Any], own: ToBook) -> Booke
         late, made = _late_days(manifest, name.first), manifest["made_from"]
         after = made.pop(AFTER, ())
         # Who imports the entries may move their files away: they are booked all the same.
-        if _IMPORTED not in manifest["files"]:
+        if _IMPORTED not in manifest["files"] or manifest.get(CURRENCY, currency) != currency:
             continue
         if not _is_of_the_same_books(made, same):
             continue

@@ -261,7 +261,10 @@ def pack(
     # A watcher's note is no fact of the journal: what it leaves unproven is part of the identity.
     identity |= {"entity": entity, "unproven": list(made.unproven)}
     own = _to_book(made)
-    before = None if accounts is None else booked_before.earlier_close(out, identity, own)
+    before = None
+    if accounts is not None:
+        currency = accounts.currency
+        before = booked_before.earlier_close(out, identity, own, currency=currency)
     if before is not None:
         identity[booked_before.AFTER] = msgspec.to_builtins(before.runs)
     run_id = summary.run_id(identity)
@@ -286,6 +289,7 @@ def pack(
             earlier_pack.PAYERS: sorted(made.inputs.paid_by_operators),
             earlier_pack.BEGINS: own.begins.isoformat(),
             booked_before.LATE: sorted(day.isoformat() for day in own.late),
+            **({} if accounts is None else {booked_before.CURRENCY: accounts.currency}),
         },
         others={} if accounts is None or entries is None else _files_of(entries, accounts),
         progress=progress,

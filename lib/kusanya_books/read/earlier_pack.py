@@ -132,6 +132,7 @@ def followers(folder: Path) -> list[tuple[date, date]]:
     own = pack_folder.manifest(folder)
     days, made_from = _days_of(own), own["made_from"]
     earlier: set[str] = set()
+    same: set[str] = set()
     carries: list[tuple[tuple[date, date], str | None]] = []
     for other in pack_folder.packs(folder.parent):
         try:
@@ -141,11 +142,18 @@ def followers(folder: Path) -> list[tuple[date, date]]:
         is_ours = said["made_from"]["store_id"] == made_from["store_id"]
         if not is_ours or not pack_folder.is_of_entity(said["made_from"], made_from["entity"]):
             continue
-        if _days_of(said) == days and said["run_id"] != own["run_id"]:
-            earlier.add(said["run_id"])
+        if _days_of(said) == days:
+            (same if _facts(said) == _facts(own) else earlier).add(said["run_id"])
         carries.append((_days_of(said), said["made_from"].get("files", {}).get("previous")))
-    again = {period for period, previous in carries if previous == own["run_id"]}
+    again = {period for period, previous in carries if previous in same}
     return sorted({period for period, previous in carries if previous in earlier} - again)
+
+
+def _facts(said: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what a pack says was closed; where it is booked is no part of that."""
+    made_from = said["made_from"]
+    files = {name: one for name, one in made_from.get("files", {}).items() if name != "accounts"}
+    return made_from["as_of"], made_from.get("inputs"), files
 
 
 def _days_of(said: dict[str, Any]) -> tuple[date, date]:
