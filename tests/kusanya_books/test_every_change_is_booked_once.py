@@ -1,6 +1,7 @@
 """Whatever is closed again, and in whatever order: the entries book each payment exactly once."""
 
 import csv
+import json
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -199,6 +200,19 @@ def test_a_second_currency_has_entries_of_its_own_beside_the_first(shop: Shop) -
         with (pack / "journals" / "xero.csv").open(newline="") as file:
             lines.append([int(line["*Amount"]) for line in csv.DictReader(file)])
     assert lines == [[982, 18, -1_000], [69, 1, -70], [], []]
+    in_shillings = next(one for one in (shop.home / "packs").iterdir() if is_in(one, "TZS", 2))
+    abroad_accounts = account_map.read(Path(maps["kes"]))
+    with pytest.raises(InputRefused, match="is of the same days"):
+        journal_entries.of_pack(in_shillings, abroad_accounts)
+    [made] = journal_entries.of_pack(in_shillings, abroad_accounts, is_first=True).entries
+    assert [line.amount for line in made.lines] == [69, 1, -70]
+
+
+def is_in(pack: Path, currency: str, days: int) -> bool:
+    """Return whether the entries of a pack are in a currency, and of so many days."""
+    said = json.loads((pack / "manifest.json").read_text())
+    first, last = (date.fromisoformat(said["made_from"][name]) for name in ("first", "last"))
+    return said["entries_in"] == currency and (last - first).days + 1 == days
 
 
 def test_what_carries_an_earlier_close_is_named_until_it_is_closed_again(shop: Shop) -> None:

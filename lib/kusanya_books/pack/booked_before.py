@@ -145,7 +145,7 @@ def read(folder: Path) -> tuple[ToBook, dict[str, Any]]:
     return found, manifest
 
 
-def of_pack(folder: Path, *, booked: Path | None, is_first: bool) -> Booked | None:
+def of_pack(folder: Path, *, currency: str, booked: Path | None, is_first: bool) -> Booked | None:
     """Return what is booked of the days of a pack; see `journal_entries.of_pack`."""
     own, manifest = read(folder)
     made_from = manifest["made_from"]
@@ -167,9 +167,10 @@ def of_pack(folder: Path, *, booked: Path | None, is_first: bool) -> Booked | No
         runs += [Continued(day, day, run, COLLECTIONS) for day in sorted(known)]
         return Booked(_joined([earlier.of(one) for one in runs]), tuple(runs))
     beside, after = folder.resolve().parent, made_from.get(AFTER)
-    if after is not None:
+    is_own = manifest.get(CURRENCY, currency) == currency
+    if is_own and after is not None:
         return _continued(beside, _runs(folder, after))
-    if not is_first and _IMPORTED not in manifest["files"]:
+    if not is_first and not (is_own and _IMPORTED in manifest["files"]):
         _ask_which_is_booked(beside, manifest)
     return None
 

@@ -173,11 +173,14 @@ def of_pack(
     """Return the entries of a pack; `booked` is the earlier pack whose entries these continue.
 
     Without it those are the ones which the pack itself names, and which must lie beside it. A pack
-    that was made without accounts names none: `is_first` says that no entry of its days is in the
-    books. Raises InputRefused when a folder is no pack of this version, and where another pack of
-    the same days lies beside and nobody said which is booked; else as `journals`.
+    that was made without accounts, or with those of another currency, names none: `is_first` says
+    that no entry of its days is in the books. Raises InputRefused when a folder is no pack of this
+    version, and where another pack of the same days lies beside and nobody said which is booked;
+    else as `journals`.
     """
-    known = booked_before.of_pack(folder, booked=booked, is_first=is_first)
+    known = booked_before.of_pack(
+        folder, currency=accounts.currency, booked=booked, is_first=is_first
+    )
     return of_close(booked_before.read(folder)[0], accounts, booked=known)
 
 

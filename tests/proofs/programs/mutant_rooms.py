@@ -464,6 +464,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         (
             "kusanya/store/test_store_search.py",
+            "kusanya/store/test_store_texts.py",
             "kusanya/store/test_store_paging.py",
             "kusanya/store/test_store_open_prompts.py",
             "kusanya/store/test_store_feed.py",
