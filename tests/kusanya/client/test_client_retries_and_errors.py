@@ -286,6 +286,14 @@ def test_waiting_ends_within_its_timeout_and_polls_close_to_the_end(driver: Any,
     assert len(network.requests) < 15
 
 
+def test_waiting_for_no_time_asks_nobody_and_says_so(driver: Any, wire: Any) -> None:
+    clock, network = wire.clock(), Script(_answer(200, wire.collection()))
+    with pytest.raises(WaitTimeout, match="col_1 could not be asked after 0 s") as raised:
+        driver.client(transport=network, clock=clock).wait("col_1", timeout=0)
+    assert isinstance(raised.value.__cause__, NotSent)
+    assert (network.requests, clock.elapsed_s) == ([], 0)
+
+
 def test_waiting_for_an_unknown_collection_ends_at_once(driver: Any) -> None:
     with pytest.raises(NotFound):
         driver.client(transport=Script(_answer(404))).wait("col_1")
