@@ -187,6 +187,24 @@ def test_a_close_that_is_no_part_of_these_books_hides_none_that_is(
     shop.check()
 
 
+def test_a_late_change_of_a_day_without_entries_waits_for_the_close_that_books_the_day(
+    shop: Shop,
+) -> None:
+    """Entries are made from the third night on: the month books the first two, each once."""
+    for number in range(2):
+        shop.pay(day(number), 1_000)
+        shop.close(day(number), day(number), accounts="")
+    shop.pay(day(0), 9_000)
+    third = shop.close(day(2), day(2))
+    assert (third / "journals" / "not_booked.csv").read_text().splitlines()[1:] == [
+        f"2026-03-01,MPESA_TZ,,{9_000 - FEE}"
+    ]
+    shop.booked = {day(2): shop.truth(day(2))}
+    shop.check()
+    shop.close(day(0), day(30))
+    shop.check()
+
+
 def test_a_second_currency_has_entries_of_its_own_beside_the_first(shop: Shop) -> None:
     shop.pay(day(0), 1_000)
     abroad = polled("kes", datetime(2026, 3, 1, 9, tzinfo=UTC), amount=70, fee=1, currency="KES")

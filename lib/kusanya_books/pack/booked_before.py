@@ -35,7 +35,6 @@ _IMPORTED: Final = "journals/odoo.csv"
 """A pack that lists it has entries to import."""
 _OTHERS: Final = "others"
 _PARTS: Final = (COLLECTIONS, _OTHERS)
-_MONEY: Final = ["rows", "gross", "fee", "excise", "vat", "net"]
 
 
 class Continued(msgspec.Struct, frozen=True, array_like=True):
@@ -98,20 +97,27 @@ class ToBook(msgspec.Struct, frozen=True, kw_only=True):
     def _own(self) -> pd.DataFrame:
         return _where(self.postings, lambda day, _: day >= self.first)
 
-    def beside(self, booked: Booked | None) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return POSTINGS of what the books must have, and of what they have.
+    def unbooked(self, booked: Booked | None) -> frozenset[date]:
+        """Return the late days of which no close booked the collections."""
+        runs = () if booked is None else booked.runs
+        return self.late - {day for one in runs for day in _each(one.first, one.last)}
 
-        Of a late day that no close booked, they have what its own close knew.
+    def beside(
+        self, booked: Booked | None, *, by_command: bool
+    ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+        """Return POSTINGS of what the books must have, of what they have, and what has to wait.
+
+        What changed of a day that no close booked waits for the one that books it; `by_command`
+        the books have what was known at the day's own close: somebody made its entries.
         """
-        runs, late = () if booked is None else booked.runs, self.late
-        of_runs = {day for one in runs for day in _each(one.first, one.last) if day < self.first}
-        unknown = late - of_runs
-        now = _where(self.earned, lambda day, _: day in late or day in of_runs)
-        as_known = _where(self.earned, lambda day, _: day in unknown)
-        since = _where(self.postings, lambda day, _: day in unknown).copy()
-        since[_MONEY] = -since[_MONEY]
-        known = [] if booked is None else [booked.postings]
-        return _joined([self._own, now]), _joined([*known, as_known, since])
+        runs, unbooked = () if booked is None else booked.runs, self.unbooked(booked)
+        late = {day for one in runs for day in _each(one.first, one.last) if day < self.first}
+        changed = _where(self.postings, lambda day, _: day in unbooked)
+        now = _joined([self._own, _where(self.earned, lambda day, _: day in late)])
+        known = columns.empty(POSTINGS) if booked is None else booked.postings
+        if not by_command:
+            return now, known, changed
+        return _joined([now, changed]), known, columns.empty(POSTINGS)
 
 
 def read(folder: Path) -> tuple[ToBook, dict[str, Any]]:
@@ -167,12 +173,16 @@ def of_pack(folder: Path, *, currency: str, booked: Path | None, is_first: bool)
         runs += [Continued(day, day, run, COLLECTIONS) for day in sorted(known)]
         return Booked(_joined([earlier.of(one) for one in runs]), tuple(runs))
     beside, after = folder.resolve().parent, made_from.get(AFTER)
-    is_own = manifest.get(CURRENCY, currency) == currency
-    if is_own and after is not None:
+    if after is not None and manifest.get(CURRENCY, currency) == currency:
         return _continued(beside, _runs(folder, after))
-    if not is_first and not (is_own and _IMPORTED in manifest["files"]):
+    if not is_first and not has_entries(manifest, currency):
         _ask_which_is_booked(beside, manifest)
     return None
+
+
+def has_entries(manifest: Mapping[str, Any], currency: str) -> bool:
+    """Return whether a pack has entries of a currency to import."""
+    return _IMPORTED in manifest["files"] and manifest.get(CURRENCY, currency) == currency
 
 
 def _ask_which_is_booked(beside: Path, own: Mapping[str, Any]) -> None:
@@ -226,7 +236,7 @@ def earlier_close(
         late, made = _late_days(manifest, name.first), manifest["made_from"]
         after = made.pop(AFTER, ())
         # Who imports the entries may move their files away: they are booked all the same.
-        if _IMPORTED not in manifest["files"] or manifest.get(CURRENCY, currency) != currency:
+        if not has_entries(manifest, currency):
             continue
         if not _is_of_the_same_books(made, same):
             continue

@@ -269,6 +269,7 @@ def pack(
         identity[booked_before.AFTER] = msgspec.to_builtins(before.runs)
     run_id = summary.run_id(identity)
     entries = None if accounts is None else journal_entries.of_close(own, accounts, booked=before)
+    late = own.late if accounts is None else own.late - own.unbooked(before)
     verdict = made.verdict(max_breaks=max_breaks)
     span = made.inputs.period
     name = f"kusanya-{span.first}-{span.last}-{made.inputs.mode.value}-{run_id}"
@@ -288,7 +289,7 @@ def pack(
             earlier_pack.NOT_CLOSED: msgspec.to_builtins(_not_closed(made.inputs, verdict)),
             earlier_pack.PAYERS: sorted(made.inputs.paid_by_operators),
             earlier_pack.BEGINS: own.begins.isoformat(),
-            booked_before.LATE: sorted(day.isoformat() for day in own.late),
+            booked_before.LATE: sorted(day.isoformat() for day in late),
             **({} if accounts is None else {booked_before.CURRENCY: accounts.currency}),
         },
         others={} if accounts is None or entries is None else _files_of(entries, accounts),

@@ -160,11 +160,18 @@ def journals(
     )
 
 
-def of_close(own: ToBook, accounts: AccountMap, *, booked: Booked | None) -> Journals:
+def of_close(
+    own: ToBook, accounts: AccountMap, *, booked: Booked | None, by_command: bool = False
+) -> Journals:
     """Return the entries of what is to be booked, less what is `booked` of it; as `journals`."""
-    now, before = own.beside(booked)
+    now, before, waiting = own.beside(booked, by_command=by_command)
     runs = () if booked is None else booked.runs
-    return journals(now, accounts, booked=Booked(before, runs), first=own.first)
+    made = journals(now, accounts, booked=Booked(before, runs), first=own.first)
+    rest = [
+        NotBooked(day=day, channel=channel, break_code=code, amount=money[-1])
+        for (day, channel, _, code), money in _amounts(waiting, accounts.currency).items()
+    ]
+    return msgspec.structs.replace(made, not_booked=(*made.not_booked, *rest))
 
 
 def of_pack(
@@ -181,7 +188,9 @@ def of_pack(
     known = booked_before.of_pack(
         folder, currency=accounts.currency, booked=booked, is_first=is_first
     )
-    return of_close(booked_before.read(folder)[0], accounts, booked=known)
+    own, manifest = booked_before.read(folder)
+    by_command = not booked_before.has_entries(manifest, accounts.currency)
+    return of_close(own, accounts, booked=known, by_command=by_command)
 
 
 def _amounts(
