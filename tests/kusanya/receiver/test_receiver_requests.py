@@ -13,7 +13,7 @@ from kusanya.receiver import Limits, app
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.handler import DeliveryHandler
 from kusanya.store import Store
-from kusanya.store.records import Verdict
+from kusanya.store.records import Arrival, DeliveryCommit, Verdict
 
 SECRET = "whsec_" + "a" * 32
 Body = Callable[..., bytes]
@@ -57,6 +57,14 @@ async def test_a_body_announced_as_too_large_is_refused_before_it_is_read(
     assert kept(store) == ()
 
 
+async def test_a_header_that_names_no_length_announces_none(
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, ask: Ask
+) -> None:
+    payload, receiver = body(), app(store, SECRET, mode="test", clock=clock)
+    for header in ((b"x-amount", b"262145"), (b"content-length", b"many")):
+        assert (await ask(receiver, payload, [*sign_headers(payload), header])).status == 200
+
+
 async def test_a_compressed_body_is_refused(
     store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, ask: Ask
 ) -> None:
@@ -80,6 +88,51 @@ def test_one_receiver_works_on_one_event_loop_after_another(
 
         assert asyncio.run(twice()) == [200, 200]
     assert len(kept(store)) == 4
+
+
+class Follower:
+    """Notes what it is asked to do."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def start(self) -> None:
+        """Note that it began."""
+        self.seen.append("start")
+
+    def close(self) -> None:
+        """Note that it ended."""
+        self.seen.append("close")
+
+    def offer(self, arrival: Arrival, _commit: DeliveryCommit) -> None:
+        """Note which event came."""
+        self.seen.append(arrival.event_id or "")
+
+
+@pytest.mark.parametrize("is_started", [True, False], ids=["by its server", "by nobody"])
+async def test_what_works_in_the_background_is_started_once_and_again_after_its_end(
+    store: Store, clock: Clock, body: Body, sign_headers: SignHeaders, *, is_started: bool
+) -> None:
+    follower = Follower()
+    handler = DeliveryHandler(
+        store,
+        Endpoints.of(SECRET, mode="test"),
+        clock=clock,
+        limits=Limits(),
+        followers=[follower],
+    )
+    if is_started:
+        handler.start()
+    for name in ("evt_1", "evt_2", "evt_3"):
+        payload = body(id=name)
+
+        async def read(payload: bytes = payload) -> bytes:
+            return payload
+
+        handler.acknowledged(await handler.handle(sign_headers(payload), "/", read))
+        if name == "evt_2":
+            handler.close()
+    assert follower.seen == ["start", "evt_1", "evt_2", "close", "start", "evt_3"]
 
 
 async def test_an_answer_took_as_long_as_from_its_request_to_its_end(

@@ -440,6 +440,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         (
             "kusanya/receiver/test_receiver_handle.py",
+            "kusanya/receiver/test_receiver_mounted.py",
             "kusanya/receiver/test_receiver_waiting.py",
             "kusanya/receiver/test_pending_commits.py",
             "kusanya/receiver/test_receiver_bounds.py",
