@@ -250,6 +250,30 @@ def test_what_carries_an_earlier_close_is_named_until_it_is_closed_again(shop: S
     assert said(0, 30) is None
 
 
+def test_a_close_with_fewer_statements_takes_no_payout_back(shop: Shop) -> None:
+    """Nor does it book what it was given: it cannot be told from what is booked."""
+    shop.pay(day(0), 1_000)
+    wallet = shop.home / "wallet.csv"
+    wallet.write_text(
+        "kind,receipt,amount,at,reference,currency,channel,details\n"
+        "payout,OUT1,-400,2026-03-01T20:00:00+03:00,,TZS,TIGO_TZ,\n"
+    )
+    both = {"statement": shop.pay_out(day(0)), "operator": [str(wallet)]}
+    shop.close(day(0), day(0), **both)
+    shop.paid_out[day(0)] += 400
+    shop.check()
+    for fewer in ("statement", "operator"):
+        pack = shop.close(day(0), day(4 + len(fewer)), **{fewer: both[fewer]})
+        shop.check()
+        waits = (pack / "journals" / "not_booked.csv").read_text().splitlines()[1:]
+        assert [line.split(",")[-1] for line in waits] == [
+            {"statement": "982", "operator": "400"}[fewer]
+        ]
+        assert shop.close(day(0), day(4 + len(fewer)), **{fewer: both[fewer]}) == pack
+    shop.close(day(0), day(30), **both)
+    shop.check()
+
+
 def test_of_packs_without_entries_a_late_change_is_booked_beside_what_its_month_booked(
     shop: Shop,
 ) -> None:

@@ -28,6 +28,8 @@ AFTER: Final = "entries_after"
 """In what a pack was made from: the runs whose entries its own continue, each with its days."""
 LATE: Final = "late_days"
 """In a manifest: the days before the period whose collections its entries book as they are now."""
+BOOKS_OTHERS: Final = "entries_of_statements"
+"""Whether the entries of a pack book what statements tell, beside its collections."""
 CURRENCY: Final = "entries_in"
 """What a manifest calls the currency of its entries: each has a map of accounts, and books, of its
 own."""
@@ -57,6 +59,8 @@ class Booked(msgspec.Struct, frozen=True):
     postings: pd.DataFrame
     """POSTINGS, of each day and part those of the run that booked it last."""
     runs: tuple[Continued, ...]
+    has_more: bool = False
+    """Whether one of those closes was given a statement that this one was not."""
 
     def run_of(self, day: date) -> str:
         """Return the runs that booked a day last; empty where none did."""
@@ -72,9 +76,11 @@ class ToBook(msgspec.Struct, frozen=True, kw_only=True):
     """The first day of the periods that were closed one after the other."""
     known_at: int = 0
     """The place of the journal at which the period before it was closed."""
-    has_statement: bool
-    """Whether a statement was given: else it says nothing of payouts and refunds, not that none
-    was."""
+    given: frozenset[str]
+    """The statements that it was given, as `_given` names them."""
+    books_others: bool
+    """Whether it books what they tell. One that was given none, or fewer than a close before it,
+    says nothing of payouts and refunds, and not that none was."""
     postings: pd.DataFrame
     earned: pd.DataFrame
     """POSTINGS of the collections of each day since `begins`."""
@@ -95,7 +101,10 @@ class ToBook(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _own(self) -> pd.DataFrame:
-        return _where(self.postings, lambda day, _: day >= self.first)
+        def is_own(day: date, kind: str) -> bool:
+            return day >= self.first and (self.books_others or kind == COLLECTIONS)
+
+        return _where(self.postings, is_own)
 
     def unbooked(self, booked: Booked | None) -> frozenset[date]:
         """Return the late days of which no close booked the collections."""
@@ -108,16 +117,19 @@ class ToBook(msgspec.Struct, frozen=True, kw_only=True):
         """Return POSTINGS of what the books must have, of what they have, and what has to wait.
 
         What changed of a day that no close booked waits for the one that books it; `by_command`
-        the books have what was known at the day's own close: somebody made its entries.
+        the books have what was known at the day's own close: somebody made its entries. What fewer
+        statements tell waits too.
         """
         runs, unbooked = () if booked is None else booked.runs, self.unbooked(booked)
         late = {day for one in runs for day in _each(one.first, one.last) if day < self.first}
         changed = _where(self.postings, lambda day, _: day in unbooked)
+        others = _where(self.postings, lambda day, kind: day >= self.first and kind != COLLECTIONS)
+        waiting = columns.empty(POSTINGS) if self.books_others else others
         now = _joined([self._own, _where(self.earned, lambda day, _: day in late)])
         known = columns.empty(POSTINGS) if booked is None else booked.postings
-        if not by_command:
-            return now, known, changed
-        return _joined([now, changed]), known, columns.empty(POSTINGS)
+        if by_command:
+            return _joined([now, changed]), known, waiting
+        return now, known, _joined([changed, waiting])
 
 
 def read(folder: Path) -> tuple[ToBook, dict[str, Any]]:
@@ -139,7 +151,8 @@ def read(folder: Path) -> tuple[ToBook, dict[str, Any]]:
         found = ToBook(
             first=first,
             last=last,
-            has_statement=_has_statement(manifest),
+            given=_given(manifest),
+            books_others=_books_others(manifest),
             begins=first if earned is None else date.fromisoformat(manifest[BEGINS]),
             postings=columns.frame(POSTINGS, rows.astype(dict.fromkeys(whole, "Int64"))),
             earned=columns.empty(POSTINGS)
@@ -164,7 +177,7 @@ def of_pack(folder: Path, *, currency: str, booked: Path | None, is_first: bool)
             )
         run = str(said["run_id"])
         # What it booked of other days stays as it is.
-        part = "" if own.has_statement else COLLECTIONS
+        part = "" if own.books_others else COLLECTIONS
         runs = [Continued(own.first, own.last, run, part)]
         again = _late_days(said, earlier.first)
         known = own.late & {*again, *_each(earlier.first, earlier.last)}
@@ -207,7 +220,8 @@ class _Close(msgspec.Struct, frozen=True):
 
     name: PackName
     as_of: int
-    has_statement: bool
+    given: frozenset[str]
+    books_others: bool
     after: tuple[Continued, ...]
     late: frozenset[date]
 
@@ -216,7 +230,7 @@ class _Close(msgspec.Struct, frozen=True):
         is_own = self.name.first <= day <= self.name.last
         if part == COLLECTIONS:
             return is_own or day in self.late
-        return is_own and self.has_statement
+        return is_own and self.books_others
 
 
 def earlier_close(
@@ -242,10 +256,22 @@ def earlier_close(
             continue
         runs = _runs(folder, after)
         if made == same:
-            return _continued(out, runs) if runs else None
-        found[name.run] = _Close(name, int(made["as_of"]), _has_statement(manifest), runs, late)
+            has_more = own.books_others and not _books_others(manifest)
+            return _continued(out, runs, has_more=has_more) if runs else None
+        found[name.run] = _Close(
+            name, int(made["as_of"]), _given(manifest), _books_others(manifest), runs, late
+        )
+    has_more = own.books_others and _has_more(own, found)
+    if has_more:
+        own = msgspec.structs.replace(own, books_others=False)
     runs = _as_spans(_last_of_each(own, found, as_of=int(same["as_of"])))
-    return _continued(out, runs) if runs else None
+    return _continued(out, runs, has_more=has_more) if runs else None
+
+
+def _has_more(own: ToBook, closes: Mapping[str, _Close]) -> bool:
+    """Return whether a close that booked a day last was given a statement that this one lacks."""
+    last = {_booked_last(day, _OTHERS, closes) for day in _each(own.first, own.last)}
+    return any(not closes[run].given <= own.given for run in last if run is not None)
 
 
 def _last_of_each(own: ToBook, closes: Mapping[str, _Close], *, as_of: int) -> Iterator[Continued]:
@@ -268,7 +294,7 @@ def _last_of_each(own: ToBook, closes: Mapping[str, _Close], *, as_of: int) -> I
             yield Continued(day, day, run, COLLECTIONS)
     for day in _each(own.first, own.last):
         runs = [_booked_last(day, part, closes) for part in _PARTS]
-        if not own.has_statement:
+        if not own.books_others:
             runs[1] = None
         if runs[0] is not None and runs[0] == runs[1]:
             yield Continued(day, day, runs[0])
@@ -300,7 +326,7 @@ def _as_spans(days: Iterable[Continued]) -> tuple[Continued, ...]:
     return tuple(spans)
 
 
-def _continued(out: Path, runs: tuple[Continued, ...]) -> Booked:
+def _continued(out: Path, runs: tuple[Continued, ...], *, has_more: bool = False) -> Booked:
     """Return what the named runs booked, each on its days."""
     packs = {name.run: folder for folder, name in _packs(out)}
     parts: list[pd.DataFrame] = []
@@ -314,13 +340,22 @@ def _continued(out: Path, runs: tuple[Continued, ...]) -> Booked:
         if one.run not in known:
             known[one.run], _ = read(packs[one.run])
         parts.append(known[one.run].of(one))
-    return Booked(_joined(parts), runs)
+    return Booked(_joined(parts), runs, has_more)
 
 
-def _has_statement(manifest: Mapping[str, Any]) -> bool:
-    """Return whether a pack was given a statement of payouts, or of an operator."""
-    own = manifest.get(COMPARED, ({"has_settlement": True},))[-1]
-    return bool(own["has_settlement"] or own["operators"])
+def _given(manifest: Mapping[str, Any]) -> frozenset[str]:
+    """Return the statements that a pack was given: of payouts, and of which operators' channels."""
+    own = manifest.get(COMPARED, ({},))[-1]
+    return given(own.get("operators", ()), has_settlement=own.get("has_settlement", True))
+
+
+def given(operators: Iterable[str], *, has_settlement: bool) -> frozenset[str]:
+    """Return the names of statements: the channels of operators, and one for payouts."""
+    return frozenset({*operators, *(("",) if has_settlement else ())})
+
+
+def _books_others(manifest: Mapping[str, Any]) -> bool:
+    return bool(manifest.get(BOOKS_OTHERS, _given(manifest)))
 
 
 def _late_days(manifest: Mapping[str, Any], first: date) -> frozenset[date]:

@@ -267,6 +267,7 @@ def pack(
         before = booked_before.earlier_close(out, identity, own, currency=currency)
     if before is not None:
         identity[booked_before.AFTER] = msgspec.to_builtins(before.runs)
+        own = msgspec.structs.replace(own, books_others=own.books_others and not before.has_more)
     run_id = summary.run_id(identity)
     entries = None if accounts is None else journal_entries.of_close(own, accounts, booked=before)
     late = own.late if accounts is None else own.late - own.unbooked(before)
@@ -290,6 +291,7 @@ def pack(
             earlier_pack.PAYERS: sorted(made.inputs.paid_by_operators),
             earlier_pack.BEGINS: own.begins.isoformat(),
             booked_before.LATE: sorted(day.isoformat() for day in late),
+            booked_before.BOOKS_OTHERS: own.books_others,
             **({} if accounts is None else {booked_before.CURRENCY: accounts.currency}),
         },
         others={} if accounts is None or entries is None else _files_of(entries, accounts),
@@ -314,12 +316,16 @@ def _to_book(made: Report) -> ToBook:
     """Return what is to be booked of the period, and of those that were closed before it."""
     inputs, earlier = made.inputs, made.inputs.carried
     span = inputs.period
+    given = booked_before.given(
+        inputs.operator_channels, has_settlement=inputs.statement is not None
+    )
     return ToBook(
         first=span.first,
         last=span.last,
         begins=span.first if earlier is None else min(span.first, earlier.chain_begins),
         known_at=0 if earlier is None else earlier.as_of,
-        has_statement=inputs.statement is not None or bool(inputs.operator_channels),
+        given=given,
+        books_others=bool(given),
         postings=made.page("postings").frame,
         earned=made.earned,
     )
