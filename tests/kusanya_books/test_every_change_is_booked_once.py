@@ -234,10 +234,10 @@ def is_in(pack: Path, currency: str, days: int) -> bool:
 
 
 def test_what_carries_an_earlier_close_is_named_until_it_is_closed_again(shop: Shop) -> None:
-    def said(first: int, last: int, accounts: str = "") -> str | None:
+    def said(first: int, last: int, **asked: str) -> str | None:
         days, store = f"{day(first)}..{day(last)}", str(shop.home / "store.db")
-        asked = CloseRequest(period=days, store=store, mode="live", carry=True, accounts=accounts)
-        return reconcile.run(asked, out=shop.home / "packs").carried_by
+        plain: dict[str, Any] = {"period": days, "store": store, "mode": "live", "carry": True}
+        return reconcile.run(CloseRequest(**plain | asked), out=shop.home / "packs").carried_by
 
     assert [said(0, 30), said(31, 60), said(61, 90)] == [None] * 3
     shop.pay(day(0), 1_000)
@@ -245,7 +245,9 @@ def test_what_carries_an_earlier_close_is_named_until_it_is_closed_again(shop: S
     assert said(0, 30) == "2026-04-01 to 2026-04-30", "it is the same pack"
     assert said(31, 60) == "2026-05-01 to 2026-05-30"
     assert [said(61, 90), said(0, 30), said(31, 60)] == [None] * 3
-    assert said(0, 30, str(shop.home / "accounts.toml")) is None, "it says the same"
+    assert said(0, 30, accounts=str(shop.home / "accounts.toml")) is None, "it says the same"
+    assert [said(0, 30, mode="test"), said(31, 60, mode="test")] == [None] * 2
+    assert said(0, 30) is None, "those of another mode carry nothing of it"
     (shop.home / "packs" / "kusanya-2026-06-01-2026-06-30-live-0").mkdir()
     assert said(0, 30) is None
 

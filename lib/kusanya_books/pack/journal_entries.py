@@ -141,16 +141,7 @@ def journals(
         elif lines:
             run = "" if booked is None else booked.run_of(entry[0])
             contents = [accounts.currency, _plain(rows), _plain(past), *([run] if run else [])]
-            booked_on = max(entry[0], first)
-            made.append(
-                _entry(
-                    entry,
-                    lines,
-                    contents,
-                    booked_on,
-                    is_changed=booked_on != entry[0] or bool(past),
-                )
-            )
+            made.append(_entry(entry, lines, contents, first, is_changed=bool(past)))
     others = postings.loc[~ours, "currency"]
     return Journals(
         entries=tuple(made),

@@ -131,6 +131,7 @@ def followers(folder: Path) -> list[tuple[date, date]]:
     """
     own = pack_folder.manifest(folder)
     days, made_from = _days_of(own), own["made_from"]
+    ours = made_from["store_id"], made_from["mode"]
     earlier: set[str] = set()
     same: set[str] = set()
     carries: list[tuple[tuple[date, date], str | None]] = []
@@ -139,8 +140,8 @@ def followers(folder: Path) -> list[tuple[date, date]]:
             said = pack_folder.manifest(other)
         except InputRefused:
             continue  # what it carries nobody can read, and a close that reads it is refused
-        is_ours = said["made_from"]["store_id"] == made_from["store_id"]
-        if not is_ours or not pack_folder.is_of_entity(said["made_from"], made_from["entity"]):
+        whose = said["made_from"]["store_id"], said["made_from"]["mode"]
+        if whose != ours or not pack_folder.is_of_entity(said["made_from"], made_from["entity"]):
             continue
         if _days_of(said) == days:
             (same if _facts(said) == _facts(own) else earlier).add(said["run_id"])

@@ -480,6 +480,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya/store/test_poll_leases.py",
             "kusanya/store/test_pollers_share_the_work.py",
             "kusanya/store/test_store_breaks.py",
+            "kusanya/store/test_alarm_notices.py",
         ),
     ),
     "requests": Room(
