@@ -125,6 +125,8 @@ def test_late_changes_of_an_earlier_period_are_not_reconciled(store: Store, tmp_
     booked = run(tmp_path, "R-1", "R-2", "R-3", "R-9", month=4, previous=str(closed.folder))
     assert findings_of(booked) == late
     assert (april.exit_code, booked.exit_code) == (1, 1)
+    said = "The bridge closes to zero; 1 late changes of an earlier period need a person."
+    assert booked.sentence == said, "no break is counted where there is none"
 
 
 def test_a_row_that_could_not_be_read_is_the_same_verdict_in_command_and_notebook(
