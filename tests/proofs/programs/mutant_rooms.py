@@ -526,6 +526,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books/test_hostile_exports.py",
             "kusanya_books/test_breaks_have_a_life.py",
             "kusanya_books/test_workbook_styles.py",
+            "kusanya_books/test_sums_in_a_workbook.py",
         ),
     ),
     "late-changes": Room(
