@@ -172,6 +172,15 @@ def test_a_table_to_sort_escapes_its_text_and_leads_to_the_stories_that_there_ar
     assert "story-" not in plain._repr_html_()
 
 
+def test_a_table_to_sort_says_where_it_was_cut() -> None:
+    frame = pd.DataFrame({"amount": pd.array([3, 2, 1], dtype="Int64")})
+    whole, cut = (views.sortable(frame, "Breaks", rows=rows) for rows in (3, 2))
+    assert isinstance(whole, views.SortableTable)
+    assert isinstance(cut, views.SortableTable)
+    assert (whole.title, len(whole.frame)) == ("Breaks", 3)
+    assert (cut.title, len(cut.frame)) == ("Breaks · the first 2 of 3 rows", 2)
+
+
 def test_a_story_has_the_facts_of_every_side_and_its_text_is_escaped() -> None:
     month = sample_faults.month(seed=1, rows=900)
     parts = {name: getattr(month, name) for name in ("collections", "other_mode", "intents")}
