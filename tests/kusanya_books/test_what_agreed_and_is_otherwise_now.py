@@ -131,6 +131,14 @@ def test_what_is_owed_now_beyond_what_was_owed_is_due() -> None:
     )
 
 
+def test_payments_are_judged_again_from_the_first_day_of_which_something_changed() -> None:
+    before, after = ({"business_day": DAY + pd.Timedelta(days=days)} for days in (-1, 1))
+    quiet: tuple[Any, Any, bool] = (before, before, False)
+    changed = {"first": ({}, {"amount": 999}, True), "next": (after, {**after, "fee": 1}, False)}
+    assert carried(cases={"quiet": quiet, **changed}).changed_from == DAY.date()
+    assert carried(cases={"quiet": quiet}).changed_from is None
+
+
 def test_what_two_closes_were_given_of_a_day_is_one_line() -> None:
     found = carried(span="2026-03", operators={"MPESA_TZ": False})
     twice = msgspec.structs.replace(
