@@ -154,7 +154,7 @@ def test_a_provider_that_stops_paying_a_channel_owes_it_though_its_operator_pays
         pytest.param(True, "as it came", marks=pytest.mark.ci),
         pytest.param(False, "as it came", marks=pytest.mark.ci),
         (False, "closed twice"),
-        (False, "heard late"),
+        (False, "known late"),
     ],
 )
 def test_the_clearing_account_holds_after_each_close_what_is_owed(
@@ -168,7 +168,7 @@ def test_the_clearing_account_holds_after_each_close_what_is_owed(
         world.delay(made, "settlement", "business_day")
     else:
         world.pay_last_days_with_the_next(made)
-    if way == "heard late":
+    if way == "known late":
         made.silent_from[0] = made.months[0].last
         assert any(one.at.date() == made.months[0].last for one in made.payments[0])
     shutil.copy(empty_store, tmp_path / "store.db")
@@ -189,7 +189,7 @@ def test_the_clearing_account_holds_after_each_close_what_is_owed(
         mine = [item for item in close.items if item["leg"] == "statement"]
         owed.append(sum(int(item["balance"]) for item in mine))
         assert sum(map(in_clearing, packs)) == owed[-1]
-    assert (owed[0] > 0) == (way != "heard late")
+    assert (owed[0] > 0) == (way != "known late")
 
 
 def in_clearing(entries: Path) -> int:

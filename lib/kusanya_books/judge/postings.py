@@ -7,7 +7,7 @@ with one rounding.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pandas as pd
@@ -35,12 +35,13 @@ _REPEATED: Final = frozenset({"settlement_duplicate", "operator_line_again"})
 _FEES: Final = frozenset({"fee", "charge", "tax"})
 _WHOLE: Final = 10_000
 """Basis points of one."""
-_FIGURES: Final = ("rows", "gross", "fee", "excise", "vat", "net")
+FIGURES: Final = ("rows", "gross", "fee", "excise", "vat", "net")
+"""The columns of POSTINGS that are counts and money."""
 _ORDER: Final = ["business_day", "currency", "channel", "kind", "break_code"]
 _Key = tuple[Any, ...]
 """Business day, currency, channel, and of what is booked its kind and break code."""
 _Figures = tuple[int, ...]
-"""As `_FIGURES` names them."""
+"""As `FIGURES` names them."""
 
 
 def postings(
@@ -72,7 +73,7 @@ def postings(
         sums[placed] = rows + 1, total + money
     rest = [(*key, rows, 0, 0, 0, 0, total) for key, (rows, total) in sums.items()]
     names = list(POSTINGS.columns)
-    every = [*_changes(inputs, earned, first), *rest]
+    every = [*_changes(inputs, earned), *rest]
     made = columns.frame(POSTINGS, pd.DataFrame(every, columns=names, dtype="object"))
     return made.sort_values(_ORDER, ignore_index=True)
 
@@ -83,14 +84,12 @@ def earned(inputs: Inputs, daily: pd.DataFrame) -> pd.DataFrame:
     A day of an earlier period is as its own close knew it, with what changed since.
     """
     first, carried = pd.Timestamp(inputs.period.first), inputs.carried
-    days: dict[_Key, _Figures] = {}
-    if carried is not None and carried.earned is not None:
-        days |= _by_key(carried.earned[carried.earned["business_day"] < first])
+    days = _as_closed(inputs)
     if carried is not None and carried.earned_since is not None:
         for row in columns.records(carried.earned_since):
             if row.business_day < first:
                 key = _key_of(row)
-                rows, gross, fee, *_ = days.get(key, (0,) * len(_FIGURES))
+                rows, gross, fee, *_ = days.get(key, (0,) * len(FIGURES))
                 now = rows + int(row.rows), gross + int(row.gross), fee + int(row.fee)
                 days[key] = _priced(inputs, key, *now)
     for row in columns.records(daily[daily["business_day"].notna() & (daily["succeeded"] > 0)]):
@@ -111,24 +110,35 @@ def taxes(fee: int, *, excise: int, vat: int) -> tuple[int, int]:
     return before_vat - bare, fee - before_vat
 
 
-def _changes(inputs: Inputs, earned: pd.DataFrame, first: pd.Timestamp) -> Iterator[_Key]:
-    """Yield the rows of the period's own days, and of earlier ones what changed since a close."""
-    before: dict[_Key, _Figures] = {}
-    if inputs.carried is not None and inputs.carried.earned is not None:
-        known = inputs.carried.earned
-        before = _by_key(known[known["business_day"] < first])
-    now = _by_key(earned)
+def differences(
+    now: Mapping[_Key, _Figures], before: Mapping[_Key, _Figures]
+) -> Iterator[tuple[_Key, _Figures]]:
+    """Yield by how much each key has more now than before, in the order of the keys."""
+    none = (0,) * len(FIGURES)
     for key in sorted({*now, *before}, key=str):
-        none = (0,) * len(_FIGURES)
         sides = zip(now.get(key, none), before.get(key, none), strict=True)
-        if any(change := [a - b for a, b in sides]):
+        yield key, tuple(a - b for a, b in sides)
+
+
+def _changes(inputs: Inputs, earned: pd.DataFrame) -> Iterator[_Key]:
+    """Yield the rows of the period's own days, and of earlier ones what changed since a close."""
+    for key, change in differences(_by_key(earned), _as_closed(inputs)):
+        if any(change):
             yield (*key, COLLECTIONS, None, *change)
+
+
+def _as_closed(inputs: Inputs) -> dict[_Key, _Figures]:
+    """Return what the collections of the days before the period were when those were closed."""
+    if inputs.carried is None or inputs.carried.earned is None:
+        return {}
+    known = inputs.carried.earned
+    return _by_key(known[known["business_day"] < pd.Timestamp(inputs.period.first)])
 
 
 def _by_key(earned: pd.DataFrame) -> dict[_Key, _Figures]:
     """Return the figures of POSTINGS of collections by day, currency and channel."""
     return {
-        _key_of(row): tuple(int(getattr(row, name)) for name in _FIGURES)
+        _key_of(row): tuple(int(getattr(row, name)) for name in FIGURES)
         for row in columns.records(earned)
     }
 

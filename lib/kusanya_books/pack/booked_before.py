@@ -147,7 +147,7 @@ def read(folder: Path) -> tuple[ToBook, dict[str, Any]]:
         rows = rows.mask(rows == "")
         whole = [name for name, kind in POSTINGS.columns.items() if kind is columns.DType.WHOLE]
         rows["business_day"] = pd.to_datetime(rows["business_day"])
-        first, last = _days_of(manifest["made_from"])
+        first, last = pack_folder.days_of(manifest)
         found = ToBook(
             first=first,
             last=last,
@@ -164,9 +164,16 @@ def read(folder: Path) -> tuple[ToBook, dict[str, Any]]:
     return found, manifest
 
 
-def of_pack(folder: Path, *, currency: str, booked: Path | None, is_first: bool) -> Booked | None:
-    """Return what is booked of the days of a pack; see `journal_entries.of_pack`."""
-    own, manifest = read(folder)
+def of_pack(
+    folder: Path,
+    own: ToBook,
+    manifest: Mapping[str, Any],
+    *,
+    currency: str,
+    booked: Path | None,
+    is_first: bool,
+) -> Booked | None:
+    """Return what is booked of the days of a pack that was read; see `journal_entries.of_pack`."""
     made_from = manifest["made_from"]
     if booked is not None:
         earlier, said = read(booked)
@@ -200,7 +207,7 @@ def has_entries(manifest: Mapping[str, Any], currency: str) -> bool:
 
 def _ask_which_is_booked(beside: Path, own: Mapping[str, Any]) -> None:
     """Raise InputRefused where another pack is of the days of one without entries of its own."""
-    first, last = _days_of(own["made_from"])
+    first, last = pack_folder.days_of(own)
     for folder, name in _packs(beside):
         if name.run == own["run_id"] or name.last < first:
             continue
@@ -366,17 +373,12 @@ def _late_days(manifest: Mapping[str, Any], first: date) -> frozenset[date]:
     return frozenset({*own, *(day for span in spans for day in _each(*span) if day < first)})
 
 
-def _days_of(made_from: Mapping[str, Any]) -> tuple[date, date]:
-    return date.fromisoformat(made_from["first"]), date.fromisoformat(made_from["last"])
-
-
 def _each(first: date, last: date) -> Iterator[date]:
     return (first + timedelta(days=number) for number in range((last - first).days + 1))
 
 
 def _is_of_the_same_books(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    is_same = all(one.get(part) == other[part] for part in ("store_id", "mode", "cutoff"))
-    return is_same and pack_folder.is_of_entity(one, other["entity"])
+    return one.get("cutoff") == other["cutoff"] and pack_folder.is_of_shop(one, other)
 
 
 def _runs(folder: Path, after: Any) -> tuple[Continued, ...]:

@@ -26,11 +26,13 @@ from kusanya_books.columns import POSTINGS
 from kusanya_books.columns.dtypes import is_missing
 from kusanya_books.judge.postings import (
     COLLECTIONS,
+    FIGURES,
     LINE_BREAK,
     NOT_BOOKED,
     PAYOUT,
     PAYOUT_BREAK,
     REFUND,
+    differences,
 )
 from kusanya_books.pack import booked_before
 from kusanya_books.pack.account_map import AccountMap
@@ -39,7 +41,6 @@ from kusanya_books.pack.booked_before import Booked, ToBook
 _NUMBER_HEX: Final = 12
 """Characters of the contents in a number: QuickBooks takes 21 in all."""
 _KEY: Final = ("business_day", "currency", "channel", "kind", "break_code")
-_MONEY: Final = ("rows", "gross", "fee", "excise", "vat", "net")
 _SUSPENSE: Final = "suspense"
 _SIDES: Final = {
     PAYOUT: ("bank", "clearing", "paid out"),
@@ -118,11 +119,7 @@ def journals(
     now = _amounts(postings, accounts.currency)
     parts: dict[_Entry, dict[tuple[Any, ...], tuple[int, ...]]] = defaultdict(dict)
     left: list[NotBooked] = []
-    for key in sorted({*now, *before}, key=str):
-        none = (0,) * len(_MONEY)
-        change = tuple(
-            a - b for a, b in zip(now.get(key, none), before.get(key, none), strict=True)
-        )
+    for key, change in differences(now, before):
         day, channel, kind, code = key
         is_break = kind in {PAYOUT_BREAK, LINE_BREAK}
         if kind == NOT_BOOKED or (is_break and accounts.account(_SUSPENSE, channel) is None):
@@ -176,10 +173,10 @@ def of_pack(
     version, and where another pack of the same days lies beside and nobody said which is booked;
     else as `journals`.
     """
-    known = booked_before.of_pack(
-        folder, currency=accounts.currency, booked=booked, is_first=is_first
-    )
     own, manifest = booked_before.read(folder)
+    known = booked_before.of_pack(
+        folder, own, manifest, currency=accounts.currency, booked=booked, is_first=is_first
+    )
     by_command = not booked_before.has_entries(manifest, accounts.currency)
     return of_close(own, accounts, booked=known, by_command=by_command)
 
@@ -194,8 +191,8 @@ def _amounts(
     for row in columns.records(postings[postings["currency"] == currency]):
         texts = (row.channel, row.kind, row.break_code)
         key = (row.business_day.date(), *(None if is_missing(one) else str(one) for one in texts))
-        money = (int(getattr(row, name)) for name in _MONEY)
-        known = found.get(key, (0,) * len(_MONEY))
+        money = (int(getattr(row, name)) for name in FIGURES)
+        known = found.get(key, (0,) * len(FIGURES))
         found[key] = tuple(a + b for a, b in zip(known, money, strict=True))
     return found
 

@@ -40,7 +40,7 @@ _DAYS: Final = Schema("days", {"day": DType.DAY})
 class Sides(msgspec.Struct, frozen=True):
     """The collections of an earlier pack's period as it closed them, and as they are now.
 
-    With those of the days of the packs before it of which something was heard since.
+    With those of the days of the packs before it of which more is known since.
     """
 
     before: Source

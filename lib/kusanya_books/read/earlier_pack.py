@@ -45,6 +45,15 @@ EARNED_FILE: Final = "earned.parquet"
 LINES_FILE: Final = "open_lines.parquet"
 """The lines of the books that a later run needs beside its own."""
 
+_FILES: Final = (
+    CLOSED_FILE,
+    ITEMS_FILE,
+    LINES_FILE,
+    MOVEMENTS_FILE,
+    PAYOUTS_FILE,
+    EARNED_FILE,
+)
+
 
 class EarlierPack(msgspec.Struct, frozen=True, kw_only=True):
     """What a pack's folder holds for a later run."""
@@ -61,13 +70,7 @@ def read(folder: Path) -> EarlierPack:
     is not as it was written.
     """
     said = pack_folder.manifest(folder)
-    files = {
-        name: pack_folder.as_written(folder, said, name)
-        for name in (
-            *(CLOSED_FILE, ITEMS_FILE, LINES_FILE, MOVEMENTS_FILE, PAYOUTS_FILE),
-            EARNED_FILE,
-        )
-    }
+    files = {name: pack_folder.as_written(folder, said, name) for name in _FILES}
     try:
         exactly(pq.read_schema(files[CLOSED_FILE]).empty_table(), CLOSED)
         made_from = said["made_from"]
@@ -130,22 +133,24 @@ def followers(folder: Path) -> list[tuple[date, date]]:
     One that was closed again since, and carries this pack, is not among them.
     """
     own = pack_folder.manifest(folder)
-    days, made_from = _days_of(own), own["made_from"]
-    ours = made_from["store_id"], made_from["mode"]
+    days = pack_folder.days_of(own)
     earlier: set[str] = set()
     same: set[str] = set()
     carries: list[tuple[tuple[date, date], str | None]] = []
     for other in pack_folder.packs(folder.parent):
+        name = pack_folder.name_of(other)
+        if name is not None and name.last < days[0]:
+            continue  # no earlier period carries it
         try:
             said = pack_folder.manifest(other)
         except InputRefused:
             continue  # what it carries nobody can read, and a close that reads it is refused
-        whose = said["made_from"]["store_id"], said["made_from"]["mode"]
-        if whose != ours or not pack_folder.is_of_entity(said["made_from"], made_from["entity"]):
+        if not pack_folder.is_of_shop(said["made_from"], own["made_from"]):
             continue
-        if _days_of(said) == days:
+        period = pack_folder.days_of(said)
+        if period == days:
             (same if _facts(said) == _facts(own) else earlier).add(said["run_id"])
-        carries.append((_days_of(said), said["made_from"].get("files", {}).get("previous")))
+        carries.append((period, said["made_from"].get("files", {}).get("previous")))
     again = {period for period, previous in carries if previous in same}
     return sorted({period for period, previous in carries if previous in earlier} - again)
 
@@ -155,11 +160,6 @@ def _facts(said: dict[str, Any]) -> tuple[Any, ...]:
     made_from = said["made_from"]
     files = {name: one for name, one in made_from.get("files", {}).items() if name != "accounts"}
     return made_from["as_of"], made_from.get("inputs"), files
-
-
-def _days_of(said: dict[str, Any]) -> tuple[date, date]:
-    made_from = said["made_from"]
-    return date.fromisoformat(made_from["first"]), date.fromisoformat(made_from["last"])
 
 
 def items(folder: Path, said: dict[str, Any]) -> pd.DataFrame:

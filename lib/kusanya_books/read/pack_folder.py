@@ -66,6 +66,18 @@ def is_of_entity(made_from: Mapping[str, Any], entity: str) -> bool:
     return not own or not entity or own == entity
 
 
+def is_of_shop(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two packs are of one store and mode, and of one entity's books."""
+    is_same = all(one.get(part) == other[part] for part in ("store_id", "mode"))
+    return is_same and is_of_entity(one, other["entity"])
+
+
+def days_of(said: Mapping[str, Any]) -> tuple[date, date]:
+    """Return the first and the last day of a pack, as its manifest says."""
+    made_from = said["made_from"]
+    return date.fromisoformat(made_from["first"]), date.fromisoformat(made_from["last"])
+
+
 def written_at(folder: Path) -> int:
     """Return when a pack was made or made again, in ns: which of two of the same facts is newer."""
     path = folder / MANIFEST
