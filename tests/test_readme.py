@@ -224,7 +224,7 @@ def test_the_example_of_a_configuration_is_one(tmp_path: Path) -> None:
 
 
 def test_every_file_of_settings_on_the_notebooks_page_is_read(tmp_path: Path) -> None:
-    from kusanya_books.pack import account_map
+    from kusanya_books.pack.journals import account_map
     from kusanya_books.read import mapping, tariff_file, tolerance_file
 
     readers = {

@@ -17,7 +17,7 @@ from tests.kit.payments import by_event, polled, watch
 import kusanya_books as reconcile
 from kusanya.errors import InputRefused
 from kusanya.store import Store
-from kusanya_books.pack import account_map, journal_entries
+from kusanya_books.pack.journals import account_map, journal_entries
 from kusanya_books.request.close_request import CloseRequest
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")

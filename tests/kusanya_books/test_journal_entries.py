@@ -22,9 +22,10 @@ from kusanya_books import columns
 from kusanya_books.columns import POSTINGS, TARIFF
 from kusanya_books.judge import fees, postings
 from kusanya_books.match import settlement
-from kusanya_books.pack import account_map, close, journal_entries, journal_files
-from kusanya_books.pack.account_map import AccountMap
-from kusanya_books.pack.booked_before import Booked, Continued
+from kusanya_books.pack import close
+from kusanya_books.pack.journals import account_map, journal_entries, journal_files
+from kusanya_books.pack.journals.account_map import AccountMap
+from kusanya_books.pack.journals.booked_before import Booked, Continued
 from kusanya_books.read import load, tariff_file
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_console.cli.command_line import main

@@ -19,7 +19,8 @@ import kusanya_books as reconcile
 from kusanya.errors import InputRefused
 from kusanya.store import Store
 from kusanya_books.judge.report import CloseResult, ReportVerdict
-from kusanya_books.pack import account_map, booked_before, decisions, journal_entries
+from kusanya_books.pack import decisions
+from kusanya_books.pack.journals import account_map, booked_before, journal_entries
 from kusanya_books.read import earlier_pack, gap_rows, load
 from kusanya_books.request.close_request import CloseRequest
 

@@ -22,7 +22,7 @@ from kusanya_books import columns
 from kusanya_books.columns import DUE, ITEMS, LEDGER
 from kusanya_books.judge import fees, postings
 from kusanya_books.match import operator, settlement
-from kusanya_books.pack import account_map, journal_entries
+from kusanya_books.pack.journals import account_map, journal_entries
 from kusanya_books.read import load
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import period

@@ -33,20 +33,12 @@ from kusanya_books.judge.report import (
     report,
 )
 from kusanya_books.match.ledger import Progress
-from kusanya_books.pack import (
-    account_map,
-    booked_before,
-    journal_entries,
-    journal_files,
-    kept_receipts,
-    late_changes,
-    summary,
-    write,
-)
-from kusanya_books.pack.account_map import AccountMap
-from kusanya_books.pack.booked_before import ToBook
+from kusanya_books.pack import kept_receipts, late_changes, summary, write
 from kusanya_books.pack.imprint import imprint
-from kusanya_books.pack.journal_entries import Journals
+from kusanya_books.pack.journals import account_map, booked_before, journal_entries, journal_files
+from kusanya_books.pack.journals.account_map import AccountMap
+from kusanya_books.pack.journals.booked_before import ToBook
+from kusanya_books.pack.journals.journal_entries import Journals
 from kusanya_books.read import earlier_pack, load, pack_folder
 from kusanya_books.read.earlier_pack import EarlierPack
 from kusanya_books.request.close_request import CloseRequest

@@ -514,8 +514,8 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books.pack.tables",
             "kusanya_books.pack.decisions",
             "kusanya_books.pack.summary",
-            "kusanya_books.pack.journal_files",
-            "kusanya_books.pack.account_map",
+            "kusanya_books.pack.journals.journal_files",
+            "kusanya_books.pack.journals.account_map",
         ),
         (
             "kusanya_books/test_tables_and_charts.py",
@@ -540,8 +540,8 @@ ROOMS: Final[dict[str, Room]] = {
     "postings": Room(
         (
             "kusanya_books.judge.postings",
-            "kusanya_books.pack.booked_before",
-            "kusanya_books.pack.journal_entries",
+            "kusanya_books.pack.journals.booked_before",
+            "kusanya_books.pack.journals.journal_entries",
         ),
         (
             "kusanya_books/test_what_is_posted_of_statements.py",

@@ -40,7 +40,7 @@ def journals(
     One balanced entry a day and channel. Its number is made of what it holds, so that importing it
     twice is seen.
     """
-    from kusanya_books.pack import account_map, journal_entries, journal_files
+    from kusanya_books.pack.journals import account_map, journal_entries, journal_files
 
     if form not in journal_files.FORMS:
         raise Refused(

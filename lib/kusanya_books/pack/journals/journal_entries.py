@@ -34,9 +34,9 @@ from kusanya_books.judge.postings import (
     REFUND,
     differences,
 )
-from kusanya_books.pack import booked_before
-from kusanya_books.pack.account_map import AccountMap
-from kusanya_books.pack.booked_before import Booked, ToBook
+from kusanya_books.pack.journals import booked_before
+from kusanya_books.pack.journals.account_map import AccountMap
+from kusanya_books.pack.journals.booked_before import Booked, ToBook
 
 _NUMBER_HEX: Final = 12
 """Characters of the contents in a number: QuickBooks takes 21 in all."""

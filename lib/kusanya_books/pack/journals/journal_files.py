@@ -5,8 +5,8 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from kusanya_books.pack.account_map import AccountMap
-from kusanya_books.pack.journal_entries import JournalEntry, Journals
+from kusanya_books.pack.journals.account_map import AccountMap
+from kusanya_books.pack.journals.journal_entries import JournalEntry, Journals
 from kusanya_books.pack.tables import escape_formula
 
 _XERO_LINES: Final = 300
