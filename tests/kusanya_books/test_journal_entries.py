@@ -25,7 +25,7 @@ from kusanya_books.match import settlement
 from kusanya_books.pack import close
 from kusanya_books.pack.journals import account_map, journal_entries, journal_files
 from kusanya_books.pack.journals.account_map import AccountMap
-from kusanya_books.pack.journals.booked_before import Booked, Continued
+from kusanya_books.pack.journals.to_book import Booked, Continued
 from kusanya_books.read import load, tariff_file
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_console.cli.command_line import main

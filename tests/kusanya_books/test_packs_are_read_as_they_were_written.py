@@ -20,7 +20,7 @@ from kusanya.errors import InputRefused
 from kusanya.store import Store
 from kusanya_books.judge.report import CloseResult, ReportVerdict
 from kusanya_books.pack import decisions
-from kusanya_books.pack.journals import account_map, booked_before, journal_entries
+from kusanya_books.pack.journals import account_map, booked_before, journal_entries, to_book
 from kusanya_books.read import earlier_pack, gap_rows, load
 from kusanya_books.request.close_request import CloseRequest
 
@@ -115,7 +115,7 @@ def of_earlier_entries(pack: Path) -> Any:
     of_it = {"first": "2026-03-01", "last": "2026-03-31", "mode": "live"}
     store_id = load.store_id(str(pack.parents[1] / "store.db"))
     made_from = {**of_it, "store_id": store_id, "entity": "", "cutoff": "00:00", "as_of": 99}
-    said, _ = booked_before.read(pack)
+    said, _ = to_book.read(pack)
     booked = booked_before.earlier_close(pack.parent, made_from, said, currency="TZS")
     assert booked is not None
     return booked.postings

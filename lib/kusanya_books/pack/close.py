@@ -35,10 +35,16 @@ from kusanya_books.judge.report import (
 from kusanya_books.match.ledger import Progress
 from kusanya_books.pack import kept_receipts, late_changes, summary, write
 from kusanya_books.pack.imprint import imprint
-from kusanya_books.pack.journals import account_map, booked_before, journal_entries, journal_files
+from kusanya_books.pack.journals import (
+    account_map,
+    booked_before,
+    journal_entries,
+    journal_files,
+    to_book,
+)
 from kusanya_books.pack.journals.account_map import AccountMap
-from kusanya_books.pack.journals.booked_before import ToBook
 from kusanya_books.pack.journals.journal_entries import Journals
+from kusanya_books.pack.journals.to_book import ToBook
 from kusanya_books.read import earlier_pack, load, pack_folder
 from kusanya_books.read.earlier_pack import EarlierPack
 from kusanya_books.request.close_request import CloseRequest
@@ -283,7 +289,7 @@ def pack(
             earlier_pack.PAYERS: sorted(made.inputs.paid_by_operators),
             earlier_pack.BEGINS: own.begins.isoformat(),
             booked_before.LATE: sorted(day.isoformat() for day in late),
-            booked_before.BOOKS_OTHERS: own.books_others,
+            to_book.BOOKS_OTHERS: own.books_others,
             **({} if accounts is None else {booked_before.CURRENCY: accounts.currency}),
         },
         others={} if accounts is None or entries is None else _files_of(entries, accounts),
@@ -308,9 +314,7 @@ def _to_book(made: Report) -> ToBook:
     """Return what is to be booked of the period, and of those that were closed before it."""
     inputs, earlier = made.inputs, made.inputs.carried
     span = inputs.period
-    given = booked_before.given(
-        inputs.operator_channels, has_settlement=inputs.statement is not None
-    )
+    given = to_book.given(inputs.operator_channels, has_settlement=inputs.statement is not None)
     return ToBook(
         first=span.first,
         last=span.last,

@@ -541,6 +541,7 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "kusanya_books.judge.postings",
             "kusanya_books.pack.journals.booked_before",
+            "kusanya_books.pack.journals.to_book",
             "kusanya_books.pack.journals.journal_entries",
         ),
         (

@@ -34,9 +34,9 @@ from kusanya_books.judge.postings import (
     REFUND,
     differences,
 )
-from kusanya_books.pack.journals import booked_before
+from kusanya_books.pack.journals import booked_before, to_book
 from kusanya_books.pack.journals.account_map import AccountMap
-from kusanya_books.pack.journals.booked_before import Booked, ToBook
+from kusanya_books.pack.journals.to_book import Booked, ToBook
 
 _NUMBER_HEX: Final = 12
 """Characters of the contents in a number: QuickBooks takes 21 in all."""
@@ -173,7 +173,7 @@ def of_pack(
     version, and where another pack of the same days lies beside and nobody said which is booked;
     else as `journals`.
     """
-    own, manifest = booked_before.read(folder)
+    own, manifest = to_book.read(folder)
     known = booked_before.of_pack(
         folder, own, manifest, currency=accounts.currency, booked=booked, is_first=is_first
     )
