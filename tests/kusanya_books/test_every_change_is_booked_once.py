@@ -2,17 +2,16 @@
 
 import csv
 import json
-from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import msgspec
 import pytest
+from tests.kit.accounting_shop import FEE, Shop
 from tests.kit.accounts import PLAIN_ACCOUNTS
-from tests.kit.payments import by_event, polled, watch
+from tests.kit.payments import polled
 
 import kusanya_books as reconcile
 from kusanya.errors import InputRefused
@@ -22,112 +21,6 @@ from kusanya_books.request.close_request import CloseRequest
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 BEGINS = date(2026, 3, 1)
-FEE = 18
-
-
-class Payment(msgspec.Struct):
-    """A payment, as the service says now."""
-
-    number: int
-    day: date
-    amount: int
-    is_paid: bool = True
-
-
-class Shop:
-    """A shop whose accounting program imported the entries of every pack, each number once."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        self.payments: list[Payment] = []
-        self.booked: dict[date, Counter[str]] = {}
-        self.paid_out: Counter[date] = Counter()
-        self._days_of: dict[str, set[date]] = {}
-        self._numbers: set[str] = set()
-        self._balance: Counter[str] = Counter()
-        (home / "accounts.toml").write_text(PLAIN_ACCOUNTS)
-        with Store.open(home / "store.db"):
-            pass
-        watch(home / "store.db")
-
-    def pay(self, day: date, amount: int) -> None:
-        """Let the service say that a payment of a day succeeded."""
-        one = Payment(len(self.payments), day, amount)
-        self.payments.append(one)
-        self._say(one, "succeeded")
-
-    def take_back(self, one: Payment) -> None:
-        """Let the service say that a payment failed, which it had called a success."""
-        one.is_paid = False
-        self._say(one, "failed")
-
-    def _say(self, one: Payment, status: str) -> None:
-        noon = datetime(one.day.year, one.day.month, one.day.day, 9, tzinfo=UTC)
-        fields: dict[str, Any] = {"amount": one.amount, "fee": FEE, "status": status}
-        if status == "failed":
-            fields["failure_code"] = "declined"
-        with Store.open(self.home / "store.db") as store:
-            store.record(by_event(one.number, noon, **fields))
-
-    def close(self, first: date, last: date, **asked: Any) -> Path:
-        """Close a period after the newest one before it, import its entries, return its pack."""
-        request = CloseRequest(
-            period=f"{first}..{last}",
-            store=str(self.home / "store.db"),
-            mode="live",
-            carry=True,
-            **{"accounts": str(self.home / "accounts.toml"), **asked},
-        )
-        made = reconcile.run(request, out=self.home / "packs")
-        assert made.folder is not None, made.sentence
-        own = {first + timedelta(days=number) for number in range((last - first).days + 1)}
-        self._days_of[made.folder.name] = own | self._days_of.get(made.previous or "", set())
-        for day in self._days_of[made.folder.name]:
-            self.booked[day] = self.truth(day)
-        if request.accounts:
-            self._import(made.folder)
-        return made.folder
-
-    def truth(self, day: date) -> Counter[str]:
-        """Return what the payments of a day are, on the account of each part."""
-        mine = [one for one in self.payments if one.day == day and one.is_paid]
-        gross, fee = sum(one.amount for one in mine), FEE * len(mine)
-        return Counter(Clearing=gross - fee, Charges=fee, Receivable=-gross)
-
-    def _import(self, folder: Path) -> None:
-        known, fresh = set(self._numbers), set()
-        with (folder / "journals" / "xero.csv").open(newline="") as file:
-            for line in csv.DictReader(file):
-                number = line["*Narration"].split()[0]
-                if number not in known:
-                    fresh.add(number)
-                    self._balance[line["*AccountCode"]] += int(line["*Amount"])
-        self._numbers |= fresh
-
-    def pay_out(self, *days: date) -> str:
-        """Write a statement that pays out what some days brought; return its path."""
-        lines = ["batch_id,business_day,channel,currency,gross,fee,net"]
-        for day in days:
-            parts = self.truth(day)
-            self.paid_out[day] = net = parts["Clearing"]
-            if net:
-                lines.append(
-                    f"P{day},{day},MPESA_TZ,TZS,{-parts['Receivable']},{parts['Charges']},{net}"
-                )
-        path = self.home / "statement.csv"
-        path.write_text("\n".join([*lines, ""]))
-        return str(path)
-
-    def check(self) -> None:
-        """Assert that the accounts hold what was known at the last close of each day."""
-        wanted: Counter[str] = Counter()
-        for day in self.booked.values():
-            wanted.update(day)
-        out, held = sum(self.paid_out.values()), Counter(self._balance)
-        # What was paid out and is no payment any more waits for a person.
-        held["Clearing"] += held.pop("Suspense", 0)
-        wanted.update(Bank=out, Clearing=-out)
-        assert {k: v for k, v in held.items() if v} == {k: v for k, v in wanted.items() if v}
 
 
 @pytest.fixture

@@ -437,6 +437,7 @@ def test_many_small_weeks_in_one_get_the_verdicts_of_each(
             {
                 **{name: line[name] for name in ("channel", "currency", "collection_id")},
                 "business_day": pd.Timestamp(line["day"]),
+                "net": line["net"],
             }
             for line in lines
             if chance.random() < 0.1

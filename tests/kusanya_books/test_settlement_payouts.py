@@ -94,3 +94,30 @@ def test_a_channel_may_be_paid_out_later_than_the_others(collections_of: Make) -
     assert verdicts(collections, [], **later) == [(5, "settlement_pending", None)]
     with pytest.raises(ValueError, match="settle_days_of MPESA_TZ is not negative"):
         Tolerance(settle_days_of={"MPESA_TZ": -1})
+
+
+@pytest.mark.parametrize(
+    ("owed", "paid_to"),
+    [((), 2), ((400,), 1), ((-100,), 2), ((-100, 100), 2), ((-100, 500), 1)],
+    ids=str,
+)
+@pytest.mark.parametrize("channel", ["MPESA_TZ", None])
+def test_a_line_pays_a_day_of_an_earlier_period_only_where_that_waits_for_money(
+    collections_of: Make, owed: tuple[int, ...], paid_to: int, channel: str | None
+) -> None:
+    """A day that was paid too much does not, though its sum and the next day's are the line's."""
+    plain = {"collection_id": None, "business_day": pd.Timestamp(2026, 3, 1), "currency": "TZS"}
+    rows = [{**plain, "channel": channel, "net": net} for net in owed]
+    fields = settlement.OWED.columns
+    known = settlement.Known(
+        owed=columns.frame(settlement.OWED, {name: [row[name] for row in rows] for name in fields}),
+        settled_before=[channel or ""],
+    )
+    found = settlement.match(
+        of_days(collections_of, (1, 400), (2, 300)),
+        statement_of(paid_on(("A", 2, 700), channel=channel)),
+        period=WEEK,
+        as_of=JUDGED,
+        known=known,
+    )
+    assert min(found.placed["business_day"]).day == paid_to

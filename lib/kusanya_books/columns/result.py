@@ -88,6 +88,7 @@ ITEMS: Final = Schema(
         "currency": T,
         "amount": W,
         "balance": W,
+        "suspended": W,
         "figures": T,
         "day": D,
         "age_days": W,
@@ -103,8 +104,9 @@ ITEMS: Final = Schema(
 `finding` is the kind of `FINDINGS` that counts it, missing where none does. `subject` is the name
 that the id follows from: a receipt, a payout, a collection, or day and amount of a line without a
 name; missing for books and settlement. `balance` is what the provider owes, signed, of a payout,
-and what the line of the books, an operator or a bank has more than the other side; `carried_from`
-names the earlier period that left it open."""
+and what the line of the books, an operator or a bank has more than the other side; `suspended` is
+what the journal entries have of it on the account for breaks; `carried_from` names the earlier
+period that left it open."""
 
 CARRIED: Final = Schema(
     "carried",

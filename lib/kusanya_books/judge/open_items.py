@@ -6,7 +6,7 @@ not on it: nobody can accept them.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import pandas as pd
@@ -17,7 +17,7 @@ from kusanya.store.records import BreakStatus, BreakSubject
 from kusanya_books import columns
 from kusanya_books.columns import BREAKS, ITEMS
 from kusanya_books.columns.dtypes import first_of, is_missing, text_of
-from kusanya_books.judge import findings
+from kusanya_books.judge import findings, postings
 from kusanya_books.match import break_life, breaks
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.breaks import Standing
@@ -61,8 +61,8 @@ def items(
     )
     rows = [
         *of_books(books, finding=findings.BREAKS),
-        *_of_payouts(settled),
-        *numbered(inputs, [] if operator is None else _open(of_operator(operator.rows))),
+        *_of_payouts(settled, inputs),
+        *numbered(inputs, [] if operator is None else _open(_of_operator(operator.rows, inputs))),
         *numbered(inputs, [] if bank is None else _open(of_bank(bank.rows))),
         *numbered(inputs, _across(matched)),
         *numbered(inputs, _of_doubles(matched)),
@@ -133,11 +133,12 @@ def of_books(rows: pd.DataFrame, *, finding: str) -> Iterator[Item]:
         }
 
 
-def _of_payouts(settled: SettlementMatch | None) -> Iterator[Item]:
+def _of_payouts(settled: SettlementMatch | None, inputs: Inputs) -> Iterator[Item]:
     if settled is None:
         return
     for row in columns.records(settled.rows[settled.rows["break_id"].notna()]):
         is_break = row.standing == "break"
+        is_posted = postings.is_of_period(row.business_day, inputs.period)
         yield {
             **_same(row, "break_id", "break_code", "standing", "collection_id", "channel"),
             **_same(row, "currency", "suggested_action"),
@@ -146,14 +147,28 @@ def _of_payouts(settled: SettlementMatch | None) -> Iterator[Item]:
             "reference": row.batch_id,
             "row_no": row.line_no,
             "balance": row.open_balance,
+            "suspended": postings.suspended_payout(row) if is_posted else 0,
             "amount": abs(int(row.open_balance)),
             "figures": break_life.figures(getattr(row, name) for name in _PAYOUT_MONEY),
             "day": row.business_day,
         }
 
 
-def of_operator(rows: pd.DataFrame) -> Iterator[Item]:
-    """Yield the rows of an operator's match as items; what agrees has no `finding`."""
+def _of_operator(rows: pd.DataFrame, inputs: Inputs) -> Iterator[Item]:
+    def is_posted(row: Any) -> bool:
+        is_settled = (text_of(row.channel), row.currency) in inputs.settled_channels
+        return not is_settled and postings.is_of_period(row.operator_day, inputs.period)
+
+    return of_operator(rows, is_posted=is_posted)
+
+
+def of_operator(
+    rows: pd.DataFrame, *, is_posted: Callable[[Any], bool] = lambda _: True
+) -> Iterator[Item]:
+    """Yield the rows of an operator's match as items; what agrees has no `finding`.
+
+    `is_posted` says whether what a row moved beside payments has an entry.
+    """
     for row in columns.records(rows):
         money = (row.amount_operator, row.amount_service)
         # What is no success is worth nothing here, whatever it was to be.
@@ -175,6 +190,7 @@ def of_operator(rows: pd.DataFrame) -> Iterator[Item]:
             "row_no": row.line_no,
             "amount": row.at_stake,
             "balance": balance,
+            "suspended": postings.suspended_line(row) if is_posted(row) else 0,
             "figures": break_life.figures(money),
             "day": first_of(row.business_day, row.operator_day),
         }

@@ -19,6 +19,7 @@ from kusanya_books.columns.dtypes import is_missing, text_of
 from kusanya_books.match.breaks.rule import BREAK
 from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
+from kusanya_books.request.days import Period
 from kusanya_books.request.earlier_period import STATEMENT, EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 
@@ -29,6 +30,8 @@ PAYOUT_BREAK: Final = "payout_break"
 """Money that was paid out beyond what was earned, or that nothing was earned for."""
 LINE_BREAK: Final = "line_break"
 """Money that an operator's line moved without a collection that explains it."""
+EXPLAINED: Final = "explained"
+"""What breaks of the two kinds above had on the account for them, and is explained since."""
 NOT_BOOKED: Final = "not_booked"
 """What must not be booked before a person looked at it: it may not be money at all."""
 _REPEATED: Final = frozenset({"settlement_duplicate", "operator_line_again"})
@@ -38,8 +41,9 @@ _WHOLE: Final = 10_000
 FIGURES: Final = ("rows", "gross", "fee", "excise", "vat", "net")
 """The columns of POSTINGS that are counts and money."""
 _ORDER: Final = ["business_day", "currency", "channel", "kind", "break_code"]
-_Key = tuple[Any, ...]
-"""Business day, currency, channel, and of what is booked its kind and break code."""
+Key = tuple[Any, ...]
+"""Business day, currency, channel, kind and break code of what is booked."""
+NOTHING: Final[Mapping[Key, int]] = {}
 _Figures = tuple[int, ...]
 """As `FIGURES` names them."""
 
@@ -58,15 +62,15 @@ def postings(
     what the operator's statement says. What an earlier period still waited for is paid on the first
     day; any other line of a day outside the period is not booked, and is listed.
     """
-    sums: dict[_Key, tuple[int, int]] = {}
+    sums: dict[Key, tuple[int, int]] = {}
     first, last = pd.Timestamp(inputs.period.first), pd.Timestamp(inputs.period.last)
     for key, money in (
         *_settled(payouts, _Owed(inputs.carried), first),
         *_moved(operator, inputs.settled_channels),
     ):
-        # Lines of collections may say no day.
         day = last if is_missing(key[0]) else key[0]
-        known = key if first <= day <= last else (*key[:3], NOT_BOOKED, key[4])
+        is_own = is_of_period(day, inputs.period)
+        known = key if is_own else (*key[:3], NOT_BOOKED, key[4])
         placed = tuple(None if is_missing(part) else part for part in (day, *known[1:]))
         rows, total = sums.get(placed, (0, 0))
         # In whole numbers of Python: a sum of the frame's own would wrap around in silence.
@@ -78,13 +82,19 @@ def postings(
     return made.sort_values(_ORDER, ignore_index=True)
 
 
-def earned(inputs: Inputs, daily: pd.DataFrame) -> pd.DataFrame:
+def earned(
+    inputs: Inputs, daily: pd.DataFrame, explained: Mapping[Key, int] = NOTHING
+) -> pd.DataFrame:
     """Return POSTINGS of the collections of a period, from its DAILY fees, and of those before it.
 
-    A day of an earlier period is as its own close knew it, with what changed since.
+    A day of an earlier period is as its own close knew it, with what changed since. Beside them
+    stands what is `explained`, by the keys of its breaks, of the period and of those before it.
     """
     first, carried = pd.Timestamp(inputs.period.first), inputs.carried
     days = _as_closed(inputs)
+    for key, money in explained.items():
+        rows, *_, known = days.get(key, (0,) * len(FIGURES))
+        days[key] = (rows + 1, 0, 0, 0, 0, known + money)
     if carried is not None and carried.earned_since is not None:
         for row in columns.records(carried.earned_since):
             if row.business_day < first:
@@ -95,7 +105,7 @@ def earned(inputs: Inputs, daily: pd.DataFrame) -> pd.DataFrame:
     for row in columns.records(daily[daily["business_day"].notna() & (daily["succeeded"] > 0)]):
         key = _key_of(row)
         days[key] = _priced(inputs, key, int(row.succeeded), int(row.gross), int(row.fee))
-    every = [(*key, COLLECTIONS, None, *figures) for key, figures in days.items() if any(figures)]
+    every = [(*key, *figures) for key, figures in days.items() if any(figures)]
     made = pd.DataFrame(every, columns=list(POSTINGS.columns), dtype="object")
     return columns.frame(POSTINGS, made).sort_values(_ORDER, ignore_index=True)
 
@@ -110,9 +120,37 @@ def taxes(fee: int, *, excise: int, vat: int) -> tuple[int, int]:
     return before_vat - bare, fee - before_vat
 
 
+def is_of_period(day: Any, period: Period) -> bool:
+    """Return whether a period books a line of a day; one of collections may say no day."""
+    return is_missing(day) or pd.Timestamp(period.first) <= day <= pd.Timestamp(period.last)
+
+
+def suspended_payout(row: Any) -> int:
+    """Return what the entries of a row of SETTLED have on the account for breaks."""
+    if row.standing != BREAK or row.break_code in _REPEATED:
+        return 0
+    paid = int(row.net_settled)
+    return paid - (min(paid, int(row.net)) if row.count else 0)
+
+
+def suspended_line(row: Any) -> int:
+    """Return the same of a row of OPERATOR_MATCHES, where no statement of payouts is of it."""
+    if is_missing(row.counted_operator) or not row.counted_operator or row.standing != BREAK:
+        return 0
+    return 0 if row.break_code in _REPEATED or row.kind in _FEES else _beside(row)
+
+
+def _beside(row: Any) -> int:
+    """Return what an operator's line that is a break moved beside what its payment explains."""
+    alone = is_missing(row.bridge_effect)
+    beside = int(row.counted_operator if alone else row.bridge_effect)
+    # A payment that is too small leaves the rest on the clearing account, as what is owed.
+    return beside if row.kind != "payment" else max(beside, 0)
+
+
 def differences(
-    now: Mapping[_Key, _Figures], before: Mapping[_Key, _Figures]
-) -> Iterator[tuple[_Key, _Figures]]:
+    now: Mapping[Key, _Figures], before: Mapping[Key, _Figures]
+) -> Iterator[tuple[Key, _Figures]]:
     """Yield by how much each key has more now than before, in the order of the keys."""
     none = (0,) * len(FIGURES)
     for key in sorted({*now, *before}, key=str):
@@ -120,14 +158,14 @@ def differences(
         yield key, tuple(a - b for a, b in sides)
 
 
-def _changes(inputs: Inputs, earned: pd.DataFrame) -> Iterator[_Key]:
+def _changes(inputs: Inputs, earned: pd.DataFrame) -> Iterator[Key]:
     """Yield the rows of the period's own days, and of earlier ones what changed since a close."""
     for key, change in differences(_by_key(earned), _as_closed(inputs)):
         if any(change):
-            yield (*key, COLLECTIONS, None, *change)
+            yield (*key, *change)
 
 
-def _as_closed(inputs: Inputs) -> dict[_Key, _Figures]:
+def _as_closed(inputs: Inputs) -> dict[Key, _Figures]:
     """Return what the collections of the days before the period were when those were closed."""
     if inputs.carried is None or inputs.carried.earned is None:
         return {}
@@ -135,21 +173,25 @@ def _as_closed(inputs: Inputs) -> dict[_Key, _Figures]:
     return _by_key(known[known["business_day"] < pd.Timestamp(inputs.period.first)])
 
 
-def _by_key(earned: pd.DataFrame) -> dict[_Key, _Figures]:
-    """Return the figures of POSTINGS of collections by day, currency and channel."""
-    return {
-        _key_of(row): tuple(int(getattr(row, name)) for name in FIGURES)
-        for row in columns.records(earned)
-    }
+def _by_key(earned: pd.DataFrame) -> dict[Key, _Figures]:
+    """Return the figures of POSTINGS by their keys."""
+    found: dict[Key, _Figures] = {}
+    for row in columns.records(earned):
+        code = None if is_missing(row.break_code) else row.break_code
+        figures = tuple(int(getattr(row, name)) for name in FIGURES)
+        found[*_key_of(row)[:3], row.kind, code] = figures
+    return found
 
 
-def _key_of(row: Any) -> _Key:
-    return row.business_day, row.currency, None if is_missing(row.channel) else row.channel
+def _key_of(row: Any) -> Key:
+    """Return the key of the collections of a day."""
+    channel = None if is_missing(row.channel) else row.channel
+    return row.business_day, row.currency, channel, COLLECTIONS, None
 
 
-def _priced(inputs: Inputs, key: _Key, rows: int, gross: int, fee: int) -> _Figures:
+def _priced(inputs: Inputs, key: Key, rows: int, gross: int, fee: int) -> _Figures:
     """Return the figures of a day and channel, with the taxes of its fees apart."""
-    rates = _rates(inputs, *key)
+    rates = _rates(inputs, *key[:3])
     return rows, gross, fee, *taxes(fee, excise=rates[0], vat=rates[1]), gross - fee
 
 
@@ -181,7 +223,7 @@ class _Owed:
     """What an earlier period still waited for, and what became due for it since."""
 
     def __init__(self, carried: EarlierPeriod | None) -> None:
-        self._left: Counter[_Key] = Counter()
+        self._left: Counter[Key] = Counter()
         self._seen: set[str] = set()
         if carried is None:
             return
@@ -202,20 +244,22 @@ class _Owed:
             return 0
         id_, channel = text_of(row.collection_id), text_of(row.channel) or None
         key = (None, row.business_day, channel, row.currency) if id_ is None else (id_,)
-        taken = max(0, min(int(row.net_settled), self._left[key]))
+        paid, left = int(row.net_settled), self._left[key]
+        # What was paid out beyond it is taken back in the same way.
+        taken = max(0, min(paid, left)) if paid > 0 else min(0, max(paid, left))
         self._left[key] -= taken
         return taken
 
 
 def _settled(
     payouts: SettlementMatch | None, owed: _Owed, first: pd.Timestamp
-) -> Iterator[tuple[_Key, int]]:
+) -> Iterator[tuple[Key, int]]:
     """Yield what was paid out; of a break what clears the earnings, and the rest apart."""
     if payouts is None:
         return
     for row in columns.records(payouts.rows[payouts.rows["net_settled"] != 0]):
         where = (row.business_day, row.currency, row.channel)
-        paid, earned = int(row.net_settled), int(row.net)
+        paid = int(row.net_settled)
         if row.standing != BREAK:
             clears = owed.take(row) if row.business_day < first else 0
             if clears:
@@ -227,16 +271,16 @@ def _settled(
         elif row.break_code in _REPEATED:
             yield (*where, NOT_BOOKED, row.break_code), paid
         else:
-            clears = min(paid, earned) if row.count else 0
-            if clears:
-                yield (*where, PAYOUT, row.break_code), clears
-            if paid != clears:
-                yield (*where, PAYOUT_BREAK, row.break_code), paid - clears
+            apart = suspended_payout(row)
+            if paid != apart:
+                yield (*where, PAYOUT, row.break_code), paid - apart
+            if apart:
+                yield (*where, PAYOUT_BREAK, row.break_code), apart
 
 
 def _moved(
     operator: OperatorMatch | None, settled: frozenset[tuple[str | None, str]]
-) -> Iterator[tuple[_Key, int]]:
+) -> Iterator[tuple[Key, int]]:
     """Yield what the operator's lines of the period moved beside payments that agree."""
     if operator is None:
         return
@@ -248,14 +292,11 @@ def _moved(
         if row.break_code in _REPEATED:
             yield (*where, NOT_BOOKED, row.break_code), moved
         elif row.standing == BREAK:
-            alone = is_missing(row.bridge_effect)
-            beside = moved if alone else int(row.bridge_effect)
-            # A payment that is too small leaves the rest on the clearing account, as what is owed.
-            if row.kind != "payment" or beside > 0:
+            beside = _beside(row)
+            if beside or row.kind != "payment":
                 # Fees are booked as the service counts them.
-                is_apart = is_settled or row.kind in _FEES
-                kind = NOT_BOOKED if is_apart else LINE_BREAK
-                yield (*where, kind, row.break_code), beside
+                is_listed = is_settled or row.kind in _FEES
+                yield (*where, NOT_BOOKED if is_listed else LINE_BREAK, row.break_code), beside
         elif row.kind == "refund":
             yield (*where, REFUND, None), -moved
         elif row.kind == "payout" and not is_settled:

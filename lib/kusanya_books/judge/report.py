@@ -179,7 +179,7 @@ def report(
     covered = coverage.coverage(inputs, taken, **legs.by_name)
     left = _list_open(inputs, legs, priced, late=late, report_step=report_step)
     delta = columns.empty(DELTA) if late is None else late
-    earned = postings.earned(inputs, priced.daily)
+    earned = postings.earned(inputs, priced.daily, left.rolled.explained)
     report_step("counting failures")
     rest = (
         *_pages_of_work(left),

@@ -42,9 +42,11 @@ OWED = Schema(
         "business_day": DType.DAY,
         "channel": DType.TEXT,
         "currency": DType.TEXT,
+        "net": DType.WHOLE,
     },
 )
-"""One row per payout that an earlier period left open: a line for it is of that period."""
+"""One row per payout that an earlier period left open, and per sum of which it heard since: a line
+for it is of that period. `net` is what the provider owes; below zero where it paid too much."""
 NONE_PLACED = frame(STATEMENT, {name: [] for name in STATEMENT.columns})
 _BEFORE = Schema("settled before", {"channel": DType.TEXT})
 _GRANULARITY = Schema("granularity", {"item": DType.FLAG, "by_channel": DType.FLAG})
@@ -114,7 +116,8 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
 def _owed(carried: EarlierPeriod) -> pd.DataFrame:
     """Return what an earlier period left open, and the days of which more was heard since."""
     items = carried.items[carried.items["leg"] == earlier_period.STATEMENT]
-    mine = items.rename(columns={"day": "business_day"})[list(OWED.columns)]
+    named = items.rename(columns={"day": "business_day", "balance": "net"})
+    mine = named[list(OWED.columns)]
     if carried.due_since is None:
         return frame(OWED, mine)
     since = carried.due_since.assign(collection_id=None)[list(OWED.columns)]

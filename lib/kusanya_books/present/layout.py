@@ -142,7 +142,7 @@ _ADDED: Final = frozenset(
             "counted_service",
         ),
         *("gross_settled", "fee_settled", "net_settled", "open_balance", "paid_out"),
-        *("amount_operator", "amount_bank", "amount_payout", "counted_operator"),
+        *("amount_operator", "amount_bank", "amount_payout", "counted_operator", "suspended"),
         *("counted_bank", "counted_payout", "kept", "skipped", "rejected", "warned"),
         *("rows_not_paid", "amount_not_paid", "charged", "expected", "drift"),
         *("amount_effect", "fee_effect", "references", "recovered", "value"),

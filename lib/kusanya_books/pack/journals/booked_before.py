@@ -1,8 +1,7 @@
 """Which entries the books have already: what earlier closes said of the days of a close.
 
 Nights and their month are of the same days, and a later period books what came late of an earlier
-one. So each day is as the close says that booked it last, its collections apart from the rest: of a
-day before its period a close says no more than what the payments are.
+one. So each part of each day is as the close says that booked it last.
 """
 
 import json
@@ -17,7 +16,9 @@ import pandas as pd
 from kusanya.errors import InputRefused
 from kusanya_books.judge.postings import COLLECTIONS
 from kusanya_books.pack.journals.to_book import (
+    LATE_PARTS,
     OTHERS,
+    PARTS,
     Booked,
     Continued,
     ToBook,
@@ -34,13 +35,12 @@ from kusanya_books.request.days import DAY
 AFTER: Final = "entries_after"
 """In what a pack was made from: the runs whose entries its own continue, each with its days."""
 LATE: Final = "late_days"
-"""In a manifest: the days before the period whose collections its entries book as they are now."""
+"""In a manifest: the days before the period of which its entries book what changed since."""
 CURRENCY: Final = "entries_in"
 """What a manifest calls the currency of its entries: each has a map of accounts, and books, of its
 own."""
 _IMPORTED: Final = "journals/odoo.csv"
 """A pack that lists it has entries to import."""
-_PARTS: Final = (COLLECTIONS, OTHERS)
 
 
 def of_pack(
@@ -69,7 +69,7 @@ def of_pack(
         known = own.late & {*again, *each_day(earlier.first, earlier.last)}
         if own.first <= earlier.first <= own.last:
             known |= {day for day in again if day >= own.begins}
-        runs += [Continued(day, day, run, COLLECTIONS) for day in sorted(known)]
+        runs += [Continued(day, day, run, part) for day in sorted(known) for part in LATE_PARTS]
         return Booked(joined([earlier.of(one) for one in runs]), tuple(runs))
     beside, after = folder.resolve().parent, made_from.get(AFTER)
     if after is not None and manifest.get(CURRENCY, currency) == currency:
@@ -114,9 +114,9 @@ class _Close(msgspec.Struct, frozen=True):
     def books(self, day: date, part: str) -> bool:
         """Return whether its entries book a part of a day."""
         is_own = self.name.first <= day <= self.name.last
-        if part == COLLECTIONS:
-            return is_own or day in self.late
-        return is_own and self.books_others
+        if day in self.late and part in LATE_PARTS:
+            return True
+        return is_own and (self.books_others or part == COLLECTIONS)
 
 
 def earlier_close(
@@ -175,19 +175,18 @@ def _last_of_each(own: ToBook, closes: Mapping[str, _Close], *, as_of: int) -> I
         if own.begins <= day < own.first
     }
     for day in sorted(late | others):
-        run = _booked_last(day, COLLECTIONS, closes)
-        if run is not None and (day in late or closes[run] in newer):
-            yield Continued(day, day, run, COLLECTIONS)
-    for day in each_day(own.first, own.last):
-        runs = [_booked_last(day, part, closes) for part in _PARTS]
-        if not own.books_others:
-            runs[1] = None
-        if runs[0] is not None and runs[0] == runs[1]:
-            yield Continued(day, day, runs[0])
-            continue
-        for part, run in zip(_PARTS, runs, strict=True):
-            if run is not None:
+        for part in LATE_PARTS:
+            run = _booked_last(day, part, closes)
+            if run is not None and (day in late or closes[run] in newer):
                 yield Continued(day, day, run, part)
+    for day in each_day(own.first, own.last):
+        runs = {part: _booked_last(day, part, closes) for part in PARTS}
+        last = runs[COLLECTIONS]
+        if not own.books_others:
+            runs = {COLLECTIONS: last}
+        elif last is not None and {*runs.values()} == {last}:
+            runs = {"": last}
+        yield from (Continued(day, day, run, part) for part, run in runs.items() if run is not None)
 
 
 def _booked_last(day: date, part: str, closes: Mapping[str, _Close]) -> str | None:
@@ -230,7 +229,7 @@ def _continued(out: Path, runs: tuple[Continued, ...], *, has_more: bool = False
 
 
 def _late_days(manifest: Mapping[str, Any], first: date) -> frozenset[date]:
-    """Return the days before a pack's period whose collections its entries book."""
+    """Return the days before a pack's period of which its entries book what changed since."""
     after = manifest["made_from"].get(AFTER, ())
     spans = [(date.fromisoformat(one[0]), date.fromisoformat(one[1])) for one in after]
     own = map(date.fromisoformat, manifest.get(LATE, ()))

@@ -26,6 +26,7 @@ from kusanya_books.columns import POSTINGS
 from kusanya_books.columns.dtypes import is_missing
 from kusanya_books.judge.postings import (
     COLLECTIONS,
+    EXPLAINED,
     FIGURES,
     LINE_BREAK,
     NOT_BOOKED,
@@ -47,8 +48,10 @@ _SIDES: Final = {
     REFUND: ("refund", "clearing", "given back"),
     PAYOUT_BREAK: ("bank", _SUSPENSE, "paid out"),
     LINE_BREAK: ("clearing", _SUSPENSE, "moved at the operator"),
+    EXPLAINED: (_SUSPENSE, "clearing", "explained since"),
 }
 """Of each kind: the account that is debited, the one that is credited, and in words."""
+_OF_BREAKS: Final = frozenset({PAYOUT_BREAK, LINE_BREAK, EXPLAINED})
 _Entry = tuple[date, str | None, bool]
 """Day, channel, and whether it is money of breaks."""
 
@@ -121,7 +124,7 @@ def journals(
     left: list[NotBooked] = []
     for key, change in differences(now, before):
         day, channel, kind, code = key
-        is_break = kind in {PAYOUT_BREAK, LINE_BREAK}
+        is_break = kind in _OF_BREAKS
         if kind == NOT_BOOKED or (is_break and accounts.account(_SUSPENSE, channel) is None):
             if key in now:
                 amount = now[key][-1]
@@ -199,7 +202,7 @@ def _amounts(
 
 def _entry_of(key: tuple[Any, ...]) -> _Entry:
     day, channel, kind, _ = key
-    return day, channel, kind in {PAYOUT_BREAK, LINE_BREAK}
+    return day, channel, kind in _OF_BREAKS
 
 
 def _lines(

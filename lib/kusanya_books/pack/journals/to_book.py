@@ -1,4 +1,8 @@
-"""What one close has to book, and what was booked, by day: collections apart from the rest."""
+"""What one close has to book, and what was booked, by day and part.
+
+Its collections, what is explained of breaks, and the rest: of a day before its period a close says
+no more than the first two.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, timedelta
@@ -12,13 +16,16 @@ import pyarrow.parquet as pq
 from kusanya.errors import FrameError, InputRefused
 from kusanya_books import columns
 from kusanya_books.columns import POSTINGS
-from kusanya_books.judge.postings import COLLECTIONS
+from kusanya_books.judge.postings import COLLECTIONS, EXPLAINED
 from kusanya_books.read import pack_folder
 from kusanya_books.read.earlier_pack import BEGINS, COMPARED, EARNED_FILE
 
 BOOKS_OTHERS: Final = "entries_of_statements"
 """Whether the entries of a pack book what statements tell, beside its collections."""
 OTHERS: Final = "others"
+PARTS: Final = (COLLECTIONS, EXPLAINED, OTHERS)
+LATE_PARTS: Final = (COLLECTIONS, EXPLAINED)
+"""What a close says of the days before its period."""
 
 
 class Continued(msgspec.Struct, frozen=True, array_like=True):
@@ -28,7 +35,7 @@ class Continued(msgspec.Struct, frozen=True, array_like=True):
     last: date
     run: str
     part: str = ""
-    """`collections`, `others`, or both where it is empty."""
+    """One of `PARTS`, or all of them where it is empty."""
 
     def has(self, day: date, part: str) -> bool:
         """Return whether it is of a part of a day."""
@@ -65,18 +72,18 @@ class ToBook(msgspec.Struct, frozen=True, kw_only=True):
     says nothing of payouts and refunds, and not that none was."""
     postings: pd.DataFrame
     earned: pd.DataFrame
-    """POSTINGS of the collections of each day since `begins`."""
+    """POSTINGS of the collections of each day since `begins`, and of what is explained."""
 
     @property
     def late(self) -> frozenset[date]:
-        """Return the days before its period whose collections are others now."""
+        """Return the days before its period of which something is otherwise now."""
         return frozenset(day for day in _days(self.postings) if day < self.first)
 
     def of(self, span: Continued) -> pd.DataFrame:
-        """Return what it says of days and a part: of days before its period, their collections."""
+        """Return what it says of days and a part."""
 
         def is_of_it(day: date, kind: str) -> bool:
-            return span.has(day, COLLECTIONS if kind == COLLECTIONS else OTHERS)
+            return span.has(day, _part_of(kind))
 
         before = _where(self.earned, lambda day, kind: day < self.first and is_of_it(day, kind))
         return joined([_where(self._own, is_of_it), before])
@@ -89,7 +96,7 @@ class ToBook(msgspec.Struct, frozen=True, kw_only=True):
         return _where(self.postings, is_own)
 
     def unbooked(self, booked: Booked | None) -> frozenset[date]:
-        """Return the late days of which no close booked the collections."""
+        """Return the late days of which no close booked anything."""
         runs = () if booked is None else booked.runs
         return self.late - {day for one in runs for day in each_day(one.first, one.last)}
 
@@ -102,12 +109,18 @@ class ToBook(msgspec.Struct, frozen=True, kw_only=True):
         the books have what was known at the day's own close: somebody made its entries. What fewer
         statements tell waits too.
         """
-        runs, unbooked = () if booked is None else booked.runs, self.unbooked(booked)
-        late = {day for one in runs for day in each_day(one.first, one.last) if day < self.first}
-        changed = _where(self.postings, lambda day, _: day in unbooked)
+        runs = () if booked is None else booked.runs
+
+        def is_continued(day: date, kind: str) -> bool:
+            return day < self.first and any(one.has(day, _part_of(kind)) for one in runs)
+
+        def is_unbooked(day: date, kind: str) -> bool:
+            return day < self.first and not is_continued(day, kind)
+
+        changed = _where(self.postings, is_unbooked)
         others = _where(self.postings, lambda day, kind: day >= self.first and kind != COLLECTIONS)
         waiting = columns.empty(POSTINGS) if self.books_others else others
-        now = joined([self._own, _where(self.earned, lambda day, _: day in late)])
+        now = joined([self._own, _where(self.earned, is_continued)])
         known = columns.empty(POSTINGS) if booked is None else booked.postings
         if by_command:
             return joined([now, changed]), known, waiting
@@ -165,6 +178,10 @@ def books_others_of(manifest: Mapping[str, Any]) -> bool:
 def each_day(first: date, last: date) -> Iterator[date]:
     """Return the days from one to another, both included."""
     return (first + timedelta(days=number) for number in range((last - first).days + 1))
+
+
+def _part_of(kind: str) -> str:
+    return kind if kind in LATE_PARTS else OTHERS
 
 
 def _days(rows: pd.DataFrame) -> "pd.Series[Any]":

@@ -117,6 +117,20 @@ LEFT JOIN days_earned AS e
     ON e.day = f.day AND e.channel = f.channel AND e.currency = f.currency
 WHERE f.lines = 1 AND coalesce(abs(f.net - e.net) > {amount_tolerance}, TRUE);
 
+-- Of earlier days those that wait for money: one that was paid too much waits for none.
+CREATE TEMP VIEW days_owed AS
+SELECT
+    w.business_day::DATE AS day,
+    CASE WHEN g.by_channel THEN coalesce(w.channel, '') ELSE '' END AS channel,
+    w.currency
+FROM owed AS w
+CROSS JOIN granularity AS g
+GROUP BY
+    w.business_day::DATE,
+    CASE WHEN g.by_channel THEN coalesce(w.channel, '') ELSE '' END,
+    w.currency
+HAVING sum(w.net) > 0;
+
 CREATE TEMP TABLE split_days AS
 WITH runs AS (
     SELECT
@@ -141,10 +155,8 @@ WITH runs AS (
         OR NOT EXISTS (SELECT 1 FROM settled_before AS b WHERE b.channel IN ('', e.channel))
         OR EXISTS (
             SELECT 1
-            FROM owed AS w
-            WHERE w.business_day::DATE = e.day
-                AND w.currency = e.currency
-                AND (w.channel IS NULL OR e.channel IN ('', w.channel))
+            FROM days_owed AS w
+            WHERE w.day = e.day AND w.currency = e.currency AND w.channel IN ('', e.channel)
         )
 ),
 
