@@ -167,8 +167,8 @@ def test_a_line_for_what_an_earlier_period_left_open_is_of_that_period(
     collections_of: Make, open_: dict[str, Any], code: str
 ) -> None:
     day = pd.Timestamp("2026-01-15")
-    plain = {"collection_id": None, "channel": "MPESA_TZ", "currency": "TZS", "net": 700}
-    plain["business_day"] = day
+    plain: dict[str, Any] = {"collection_id": None, "business_day": day, "net": 700}
+    plain |= {"channel": "MPESA_TZ", "currency": "TZS"}
     owed = columns.frame(
         settlement.OWED, {name: [value] for name, value in {**plain, **open_}.items()}
     )
