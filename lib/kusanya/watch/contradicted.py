@@ -17,7 +17,7 @@ from kusanya.errors import KusanyaError, NotFound, RulingRefused, StoreError
 from kusanya.intents.ruling import ruled
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
-from kusanya.store.records import CollectionFilter
+from kusanya.store.records import CollectionFilter, CollectionRow, Key
 from kusanya.wire import Collection, Mode
 
 _SOON: Final = timedelta(minutes=1)
@@ -26,8 +26,7 @@ _SOON_FOR: Final = timedelta(minutes=10)
 """So long after facts began to contradict each other one asks each minute, then each hour."""
 _GIVEN_UP: Final = timedelta(days=7)
 """After its creation."""
-_LOOKED_AT: Final = 500
-"""So many of the newest that contradict."""
+_PAGE: Final = 20
 _MOST: Final = 20
 """So many are asked about at a time."""
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
@@ -47,16 +46,11 @@ class Contradictions:
         rule. A trouble of the service ends it until the next time. Raises StoreError.
         """
         store, now, count = self._store, self._core.clock.now(), 0
-        where = CollectionFilter(
-            statuses=(CONTRADICTION,), created_from=now - _GIVEN_UP, unwell=True
-        )
-        page = yield from call(
-            partial(store.collections.page, self._mode, where=where, limit=_LOOKED_AT)
-        )
-        self._asked = {row.id: self._asked[row.id] for row in page.rows if row.id in self._asked}
+        rows = yield from call(partial(self._contradicting, since=now - _GIVEN_UP))
+        self._asked = {row.id: self._asked[row.id] for row in rows if row.id in self._asked}
         asked = 0
         # Who waited longest comes first: the newest alone would be asked about again and again.
-        for row in sorted(page.rows, key=lambda row: self._asked.get(row.id, _NEVER)):
+        for row in sorted(rows, key=lambda row: self._asked.get(row.id, _NEVER)):
             if asked >= _MOST:
                 break
             read = partial(store.collections.observations, row.id, self._mode)
@@ -77,6 +71,19 @@ class Contradictions:
             if self._rules and _said_before(said, facts, now=now):
                 count += yield from self._rule(said, facts, now=now)
         return count
+
+    def _contradicting(self, *, since: datetime) -> list[CollectionRow]:
+        where = CollectionFilter(statuses=(CONTRADICTION,), created_from=since, unwell=True)
+        found: list[CollectionRow] = []
+        older_than: Key | None = None
+        while True:
+            page = self._store.collections.page(
+                self._mode, where=where, older_than=older_than, limit=_PAGE
+            )
+            found += page.rows
+            if not page.more:
+                return found
+            older_than = page.rows[-1].key
 
     def _rule(
         self, said: Collection, facts: Sequence[Observation], *, now: datetime
