@@ -1,5 +1,6 @@
 """The month-end run: one verdict, the same bytes twice, late facts as a delta."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -408,7 +410,10 @@ def test_a_pack_of_another_entity_is_no_earlier_period(closed: ClosedMonth, tmp_
         assert ("is of another entity's books: name a pack of Soko" in found.sentence) is is_refused
 
 
-def test_a_pack_of_an_older_version_is_no_earlier_period(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lacks", ["what was compared", "a column of its items"])
+def test_a_pack_of_an_older_version_is_no_earlier_period(
+    store: Store, tmp_path: Path, lacks: str
+) -> None:
     made = report.report(
         load.inputs(CloseRequest(store=str(tmp_path / "store.db"), mode="live", period="2026-03"))
     )
@@ -416,7 +421,15 @@ def test_a_pack_of_an_older_version_is_no_earlier_period(store: Store, tmp_path:
     assert first.folder is not None
     path = first.folder / "manifest.json"
     manifest = json.loads(path.read_text())
-    del manifest[earlier_pack.COMPARED]
+    if lacks == "what was compared":
+        del manifest[earlier_pack.COMPARED]
+    else:
+        items = first.folder / earlier_pack.ITEMS_FILE
+        pq.write_table(pq.read_table(items).drop_columns(["suspended"]), items)
+        data = items.read_bytes()
+        manifest["files"][earlier_pack.ITEMS_FILE] |= {
+            "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()
+        }  # fmt: skip
     path.write_text(json.dumps(manifest))
     with pytest.raises(InputRefused, match="an older version made this pack; close its period"):
         earlier_pack.read(first.folder)

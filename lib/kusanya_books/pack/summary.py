@@ -22,7 +22,7 @@ from kusanya_books.request import quality
 from kusanya_books.request.days import Period, format_cutoff
 from kusanya_books.request.report_inputs import EXPORT, Inputs
 
-FORMAT: Final = 12
+FORMAT: Final = 13
 """Of the pack; it is in the run id, because another layout is other bytes."""
 _RUN_ID_HEX: Final = 16
 Summary = list[tuple[str, Any]]

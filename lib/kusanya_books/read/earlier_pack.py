@@ -92,7 +92,9 @@ def read(folder: Path) -> EarlierPack:
             payouts=_table(files[PAYOUTS_FILE], STATEMENT),
             earned=_table(files[EARNED_FILE], POSTINGS),
         )
-    except (OSError, ValueError, KeyError, TypeError, FrameError) as error:
+    except FrameError as error:
+        raise pack_folder.older_pack(folder) from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise pack_folder.no_pack(folder) from error
     if not carried.compared:
         raise pack_folder.older_pack(folder)
@@ -169,7 +171,9 @@ def items(folder: Path, said: dict[str, Any]) -> pd.DataFrame:
     """
     try:
         return _table(pack_folder.as_written(folder, said, ITEMS_FILE), ITEMS)
-    except (OSError, ValueError, FrameError) as error:
+    except FrameError as error:
+        raise pack_folder.older_pack(folder) from error
+    except (OSError, ValueError) as error:
         raise pack_folder.no_pack(folder) from error
 
 

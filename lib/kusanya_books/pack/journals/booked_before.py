@@ -109,14 +109,20 @@ class _Close(msgspec.Struct, frozen=True):
     given: frozenset[str]
     books_others: bool
     after: tuple[Continued, ...]
-    late: frozenset[date]
 
     def books(self, day: date, part: str) -> bool:
         """Return whether its entries book a part of a day."""
-        is_own = self.name.first <= day <= self.name.last
-        if day in self.late and part in LATE_PARTS:
-            return True
-        return is_own and (self.books_others or part == COLLECTIONS)
+        if day < self.name.first:
+            return any(one.has(day, part) for one in self.after)
+        return day <= self.name.last and (self.books_others or part == COLLECTIONS)
+
+    @property
+    def days(self) -> frozenset[date]:
+        """Return the days of which its entries book anything."""
+        spans = [(one.first, one.last) for one in self.after]
+        return frozenset(
+            day for span in [*spans, (self.name.first, self.name.last)] for day in each_day(*span)
+        )
 
 
 def earlier_close(
@@ -129,12 +135,14 @@ def earlier_close(
     """
     same = json.loads(json.dumps(made_from))
     found: dict[str, _Close] = {}
+    follows: dict[str, str | None] = {}
     for folder, name in _packs(out):
         if name.mode != same["mode"] or name.last < min({own.begins, *own.late}):
             continue
         manifest = pack_folder.manifest(folder)
-        late, made = _late_days(manifest, name.first), manifest["made_from"]
+        made = manifest["made_from"]
         after = made.pop(AFTER, ())
+        follows[name.run] = _previous(made)
         # Who imports the entries may move their files away: they are booked all the same.
         if not has_entries(manifest, currency):
             continue
@@ -145,13 +153,27 @@ def earlier_close(
             has_more = own.books_others and not books_others_of(manifest)
             return _continued(out, runs, has_more=has_more) if runs else None
         found[name.run] = _Close(
-            name, int(made["as_of"]), given_to(manifest), books_others_of(manifest), runs, late
+            name, int(made["as_of"]), given_to(manifest), books_others_of(manifest), runs
         )
     has_more = own.books_others and _has_more(own, found)
     if has_more:
         own = msgspec.structs.replace(own, books_others=False)
-    runs = _as_spans(_last_of_each(own, found, as_of=int(same["as_of"])))
+    chain = frozenset(_chain(_previous(same), follows))
+    runs = _as_spans(_last_of_each(own, found, chain, as_of=int(same["as_of"])))
     return _continued(out, runs, has_more=has_more) if runs else None
+
+
+def _previous(made_from: Mapping[str, Any]) -> str | None:
+    """Return the run that a close carries."""
+    found: str | None = made_from.get("files", {}).get("previous")
+    return found
+
+
+def _chain(run: str | None, follows: Mapping[str, str | None]) -> Iterator[str]:
+    """Yield a run and those that were carried to it."""
+    while run is not None:
+        yield run
+        run = follows.get(run)
 
 
 def _has_more(own: ToBook, closes: Mapping[str, _Close]) -> bool:
@@ -160,22 +182,22 @@ def _has_more(own: ToBook, closes: Mapping[str, _Close]) -> bool:
     return any(not closes[run].given <= own.given for run in last if run is not None)
 
 
-def _last_of_each(own: ToBook, closes: Mapping[str, _Close], *, as_of: int) -> Iterator[Continued]:
+def _last_of_each(
+    own: ToBook, closes: Mapping[str, _Close], chain: frozenset[str], *, as_of: int
+) -> Iterator[Continued]:
     """Yield which run booked each day and part of a close last, where one did.
 
     Of the days before its period those that changed, and those of which another close said more
-    than the one that it follows.
+    than the one that it follows. What is explained of a break is so of the entries of the closes of
+    its `chain`: where another one booked a day's breaks since, that one knows it.
     """
     newer = [one for one in closes.values() if own.known_at < one.as_of <= as_of]
     late = own.late
-    others = {
-        day
-        for one in newer
-        for day in {*one.late, *each_day(one.name.first, one.name.last)}
-        if own.begins <= day < own.first
-    }
+    others = {day for one in newer for day in one.days if own.begins <= day < own.first}
     for day in sorted(late | others):
-        for part in LATE_PARTS:
+        of_breaks = _booked_last(day, OTHERS, closes)
+        is_ours = of_breaks is None or of_breaks in chain
+        for part in LATE_PARTS if is_ours else (COLLECTIONS,):
             run = _booked_last(day, part, closes)
             if run is not None and (day in late or closes[run] in newer):
                 yield Continued(day, day, run, part)
@@ -229,7 +251,7 @@ def _continued(out: Path, runs: tuple[Continued, ...], *, has_more: bool = False
 
 
 def _late_days(manifest: Mapping[str, Any], first: date) -> frozenset[date]:
-    """Return the days before a pack's period of which its entries book what changed since."""
+    """Return the days before a pack's period of which it says what changed since."""
     after = manifest["made_from"].get(AFTER, ())
     spans = [(date.fromisoformat(one[0]), date.fromisoformat(one[1])) for one in after]
     own = map(date.fromisoformat, manifest.get(LATE, ()))

@@ -109,15 +109,12 @@ class ToBook(msgspec.Struct, frozen=True, kw_only=True):
         the books have what was known at the day's own close: somebody made its entries. What fewer
         statements tell waits too.
         """
-        runs = () if booked is None else booked.runs
+        runs, unbooked = () if booked is None else booked.runs, self.unbooked(booked)
 
         def is_continued(day: date, kind: str) -> bool:
             return day < self.first and any(one.has(day, _part_of(kind)) for one in runs)
 
-        def is_unbooked(day: date, kind: str) -> bool:
-            return day < self.first and not is_continued(day, kind)
-
-        changed = _where(self.postings, is_unbooked)
+        changed = _where(self.postings, lambda day, _: day in unbooked)
         others = _where(self.postings, lambda day, kind: day >= self.first and kind != COLLECTIONS)
         waiting = columns.empty(POSTINGS) if self.books_others else others
         now = joined([self._own, _where(self.earned, is_continued)])
