@@ -77,7 +77,12 @@ class ToBook(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def late(self) -> frozenset[date]:
         """Return the days before its period of which something is otherwise now."""
-        return frozenset(day for day in _days(self.postings) if day < self.first)
+        return frozenset(day for day in _days(self._changes) if day < self.first)
+
+    @property
+    def _changes(self) -> pd.DataFrame:
+        found: pd.DataFrame = self.postings[self.postings["kind"].isin(LATE_PARTS)]
+        return found
 
     def of(self, span: Continued) -> pd.DataFrame:
         """Return what it says of days and a part."""
@@ -107,16 +112,20 @@ class ToBook(msgspec.Struct, frozen=True, kw_only=True):
 
         What changed of a day that no close booked waits for the one that books it; `by_command`
         the books have what was known at the day's own close: somebody made its entries. What fewer
-        statements tell waits too.
+        statements tell waits too, and what a statement says of earlier days.
         """
         runs, unbooked = () if booked is None else booked.runs, self.unbooked(booked)
 
         def is_continued(day: date, kind: str) -> bool:
             return day < self.first and any(one.has(day, _part_of(kind)) for one in runs)
 
-        changed = _where(self.postings, lambda day, _: day in unbooked)
-        others = _where(self.postings, lambda day, kind: day >= self.first and kind != COLLECTIONS)
-        waiting = columns.empty(POSTINGS) if self.books_others else others
+        def waits(day: date, kind: str) -> bool:
+            if day < self.first:
+                return _part_of(kind) == OTHERS
+            return kind != COLLECTIONS and not self.books_others
+
+        changed = _where(self._changes, lambda day, _: day in unbooked)
+        waiting = _where(self.postings, waits)
         now = joined([self._own, _where(self.earned, is_continued)])
         known = columns.empty(POSTINGS) if booked is None else booked.postings
         if by_command:
