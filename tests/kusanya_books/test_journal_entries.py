@@ -280,8 +280,8 @@ def test_a_month_is_posted_with_its_payouts_refunds_and_taxes(tmp_path: Path) ->
     (tmp_path / "agreed.toml").write_text(text, encoding="utf-8")
     month = load.inputs(CloseRequest(period="2026-03", tariff=str(tmp_path / "agreed.toml")))
     daily = fees.daily(month.collections, period=month.period, tariff=month.tariff)
-    earned = postings.earned(month, daily)
-    found = columns.check(postings.postings(month, earned, payouts=settlement.of(month)), POSTINGS)
+    found = postings.postings(month, daily, payouts=settlement.of(month)).rows
+    columns.check(found, POSTINGS)
     taken = found[found["kind"] == "collections"]
     totals = daily[daily["business_day"].isna()]
     for name in ("gross", "fee", "net"):
@@ -424,5 +424,5 @@ def test_a_days_taxes_are_those_of_the_price_that_holds_on_it(
         statement=None,
     )
     daily = fees.daily(rows, period=month.period, tariff=month.tariff)
-    [posted_] = columns.records(postings.postings(month, postings.earned(month, daily)))
+    [posted_] = columns.records(postings.postings(month, daily).rows)
     assert (posted_.excise, posted_.vat) == taxes

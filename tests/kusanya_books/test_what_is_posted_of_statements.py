@@ -117,10 +117,10 @@ def posted(month: Inputs) -> pd.DataFrame:
     daily = fees.daily(month.collections, period=month.period)
     return postings.postings(
         month,
-        postings.earned(month, daily),
+        daily,
         payouts=settlement.of(month),
         operator=operator.of(month, everything=False),
-    )
+    ).rows
 
 
 def test_a_payout_taken_back_is_no_refund_to_customers(module_collections: Make) -> None:
@@ -226,10 +226,13 @@ def test_the_clearing_account_rolls_to_what_the_legs_leave_open(
 
 
 CARRIED = {
-    "paid whole": (990, 990, "B9", [("payout", None, 1, 990)]),
-    "paid in part": (1_500, 990, "B9", [("payout", None, 1, 990)]),
+    "paid whole": (990, 990, "B9", [("paid_since", None, 28, 990)]),
+    "paid in part": (1_500, 990, "B9", [("paid_since", None, 28, 990)]),
     "paid more": (700, 990, "B9", [
-        ("payout", None, 1, 700), ("payout_break", "settlement_over", 1, 290)]),
+        ("over_since", "settlement_over", 28, 290), ("paid_since", None, 28, 700)]),
+    "taken back": (-990, -990, "B9", [("paid_since", None, 28, -990)]),
+    "taken back more": (-700, -990, "B9", [
+        ("over_since", "settlement_over", 28, -290), ("paid_since", None, 28, -700)]),
     "nothing was owed": (0, 990, "B9", [("not_booked", None, 28, 990)]),
     "too much was paid before": (-50, 990, "B9", [("not_booked", None, 28, 990)]),
     "counted then": (990, 990, "B0", [("not_booked", None, 28, 990)]),
@@ -239,7 +242,7 @@ CARRIED = {
 
 @pytest.mark.parametrize("case", CARRIED)
 @pytest.mark.parametrize("by", ["day", "item", "due since"])
-def test_what_an_earlier_month_waited_for_is_paid_on_the_first_day(
+def test_what_an_earlier_month_waited_for_is_paid_on_its_own_day(
     module_collections: Make, case: str, by: str
 ) -> None:
     owed, paid, batch, wanted = CARRIED[case]

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+import msgspec
 import pandas as pd
 
 from kusanya.domain.prices import rounded
@@ -30,6 +31,10 @@ PAYOUT_BREAK: Final = "payout_break"
 """Money that was paid out beyond what was earned, or that nothing was earned for."""
 LINE_BREAK: Final = "line_break"
 """Money that an operator's line moved without a collection that explains it."""
+PAID_SINCE: Final = "paid_since"
+"""A payout of a day of an earlier period, which waited for it."""
+OVER_SINCE: Final = "over_since"
+"""What such a payout has beyond that."""
 EXPLAINED: Final = "explained"
 """What breaks of the two kinds above had on the account for them, and is explained since."""
 NOT_BOOKED: Final = "not_booked"
@@ -46,68 +51,82 @@ Key = tuple[Any, ...]
 NOTHING: Final[Mapping[Key, int]] = {}
 _Figures = tuple[int, ...]
 """As `FIGURES` names them."""
+_NONE: Final[_Figures] = (0,) * len(FIGURES)
+
+
+class Postings(msgspec.Struct, frozen=True):
+    """What one close has to book, as POSTINGS."""
+
+    rows: pd.DataFrame
+    """Of the period, and of the days before it what changed since they were closed."""
+    earned: pd.DataFrame
+    """What the collections of each day are, and what became known of its statements since."""
 
 
 def postings(
     inputs: Inputs,
-    earned: pd.DataFrame,
+    daily: pd.DataFrame,
+    explained: Mapping[Key, int] = NOTHING,
     *,
     payouts: SettlementMatch | None = None,
     operator: OperatorMatch | None = None,
-) -> pd.DataFrame:
-    """Return POSTINGS of a period from what it `earned` and what the legs say of the statements.
+) -> Postings:
+    """Return what there is to book, from the DAILY fees and what the legs say of the statements.
 
-    Of an earlier day it is what its payments are now, less what its own close knew. What was paid
-    out is what the settlement statement says of the channels and currencies that it names, else
-    what the operator's statement says. What an earlier period still waited for is paid on the first
-    day; any other line of a day outside the period is not booked, and is listed.
+    What was paid out is what the settlement statement says of the channels and currencies that it
+    names, else what the operator's statement says. What an earlier period still waited for is paid
+    on its own day, and what is `explained` was of that of its break; any other line of a day
+    outside the period is not booked, and is listed.
     """
     sums: dict[Key, tuple[int, int]] = {}
-    first, last = pd.Timestamp(inputs.period.first), pd.Timestamp(inputs.period.last)
+    since: Counter[Key] = Counter(explained)
+    last = pd.Timestamp(inputs.period.last)
     for key, money in (
-        *_settled(payouts, _Owed(inputs.carried), first),
+        *_settled(payouts, _Owed(inputs.carried), inputs.period),
         *_moved(operator, inputs.settled_channels),
     ):
         day = last if is_missing(key[0]) else key[0]
-        is_own = is_of_period(day, inputs.period)
-        known = key if is_own else (*key[:3], NOT_BOOKED, key[4])
-        placed = tuple(None if is_missing(part) else part for part in (day, *known[1:]))
+        placed = tuple(None if is_missing(part) else part for part in (day, *key[1:]))
+        if key[3] in {PAID_SINCE, OVER_SINCE}:
+            since[placed] += money
+            continue
+        if not is_of_period(day, inputs.period):
+            placed = (*placed[:3], NOT_BOOKED, placed[4])
         rows, total = sums.get(placed, (0, 0))
         # In whole numbers of Python: a sum of the frame's own would wrap around in silence.
         sums[placed] = rows + 1, total + money
+    earned = _earned(inputs, daily, since)
     rest = [(*key, rows, 0, 0, 0, 0, total) for key, (rows, total) in sums.items()]
-    names = list(POSTINGS.columns)
-    every = [*_changes(inputs, earned), *rest]
-    made = columns.frame(POSTINGS, pd.DataFrame(every, columns=names, dtype="object"))
-    return made.sort_values(_ORDER, ignore_index=True)
+    return Postings(_frame([*_changes(inputs, earned), *rest]), _frame(earned))
 
 
-def earned(
-    inputs: Inputs, daily: pd.DataFrame, explained: Mapping[Key, int] = NOTHING
-) -> pd.DataFrame:
-    """Return POSTINGS of the collections of a period, from its DAILY fees, and of those before it.
+def _frame(rows: list[Key]) -> pd.DataFrame:
+    """Return POSTINGS of rows."""
+    made = pd.DataFrame(rows, columns=list(POSTINGS.columns), dtype="object")
+    return columns.frame(POSTINGS, made).sort_values(_ORDER, ignore_index=True)
 
-    A day of an earlier period is as its own close knew it, with what changed since. Beside them
-    stands what is `explained`, by the keys of its breaks, of the period and of those before it.
+
+def _earned(inputs: Inputs, daily: pd.DataFrame, since: Mapping[Key, int]) -> list[Key]:
+    """Return the rows of a period's collections, of those before it, and of what is known `since`.
+
+    A day of an earlier period is as its own close knew it, with what changed.
     """
     first, carried = pd.Timestamp(inputs.period.first), inputs.carried
     days = _as_closed(inputs)
-    for key, money in explained.items():
-        rows, *_, known = days.get(key, (0,) * len(FIGURES))
+    for key, money in since.items():
+        rows, *_, known = days.get(key, _NONE)
         days[key] = (rows + 1, 0, 0, 0, 0, known + money)
     if carried is not None and carried.earned_since is not None:
         for row in columns.records(carried.earned_since):
             if row.business_day < first:
                 key = _key_of(row)
-                rows, gross, fee, *_ = days.get(key, (0,) * len(FIGURES))
+                rows, gross, fee, *_ = days.get(key, _NONE)
                 now = rows + int(row.rows), gross + int(row.gross), fee + int(row.fee)
                 days[key] = _priced(inputs, key, *now)
     for row in columns.records(daily[daily["business_day"].notna() & (daily["succeeded"] > 0)]):
         key = _key_of(row)
         days[key] = _priced(inputs, key, int(row.succeeded), int(row.gross), int(row.fee))
-    every = [(*key, *figures) for key, figures in days.items() if any(figures)]
-    made = pd.DataFrame(every, columns=list(POSTINGS.columns), dtype="object")
-    return columns.frame(POSTINGS, made).sort_values(_ORDER, ignore_index=True)
+    return [(*key, *figures) for key, figures in days.items() if any(figures)]
 
 
 def taxes(fee: int, *, excise: int, vat: int) -> tuple[int, int]:
@@ -152,15 +171,15 @@ def differences(
     now: Mapping[Key, _Figures], before: Mapping[Key, _Figures]
 ) -> Iterator[tuple[Key, _Figures]]:
     """Yield by how much each key has more now than before, in the order of the keys."""
-    none = (0,) * len(FIGURES)
     for key in sorted({*now, *before}, key=str):
-        sides = zip(now.get(key, none), before.get(key, none), strict=True)
+        sides = zip(now.get(key, _NONE), before.get(key, _NONE), strict=True)
         yield key, tuple(a - b for a, b in sides)
 
 
-def _changes(inputs: Inputs, earned: pd.DataFrame) -> Iterator[Key]:
+def _changes(inputs: Inputs, earned: list[Key]) -> Iterator[Key]:
     """Yield the rows of the period's own days, and of earlier ones what changed since a close."""
-    for key, change in differences(_by_key(earned), _as_closed(inputs)):
+    now = {row[: len(_ORDER)]: row[len(_ORDER) :] for row in earned}
+    for key, change in differences(now, _as_closed(inputs)):
         if any(change):
             yield (*key, *change)
 
@@ -252,7 +271,7 @@ class _Owed:
 
 
 def _settled(
-    payouts: SettlementMatch | None, owed: _Owed, first: pd.Timestamp
+    payouts: SettlementMatch | None, owed: _Owed, period: Period
 ) -> Iterator[tuple[Key, int]]:
     """Yield what was paid out; of a break what clears the earnings, and the rest apart."""
     if payouts is None:
@@ -261,13 +280,10 @@ def _settled(
         where = (row.business_day, row.currency, row.channel)
         paid = int(row.net_settled)
         if row.standing != BREAK:
-            clears = owed.take(row) if row.business_day < first else 0
-            if clears:
-                where = (first, *where[1:])
-                yield (*where, PAYOUT, None), clears
-            if paid != clears:
-                rest = (PAYOUT_BREAK, "settlement_over") if clears else (PAYOUT, None)
-                yield (*where, *rest), paid - clears
+            clears = owed.take(row) if row.business_day < pd.Timestamp(period.first) else 0
+            yield (*where, PAID_SINCE if clears else PAYOUT, None), clears or paid
+            if clears and paid != clears:
+                yield (*where, OVER_SINCE, "settlement_over"), paid - clears
         elif row.break_code in _REPEATED:
             yield (*where, NOT_BOOKED, row.break_code), paid
         else:

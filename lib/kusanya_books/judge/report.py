@@ -179,15 +179,19 @@ def report(
     covered = coverage.coverage(inputs, taken, **legs.by_name)
     left = _list_open(inputs, legs, priced, late=late, report_step=report_step)
     delta = columns.empty(DELTA) if late is None else late
-    earned = postings.earned(inputs, priced.daily, left.rolled.explained)
+    booked = postings.postings(
+        inputs,
+        priced.daily,
+        left.rolled.explained,
+        payouts=legs.payouts,
+        operator=legs.operator,
+    )
     report_step("counting failures")
     rest = (
         *_pages_of_work(left),
         ReportPage("coverage", "How much of the service's money was compared", covered),
         *_pages_of_legs(legs),
-        *report_pages.of_fees(
-            inputs, charged, priced, earned, payouts=legs.payouts, operator=legs.operator
-        ),
+        *report_pages.of_fees(inputs, charged, priced, booked.rows),
         *report_pages.of_failures(inputs),
         *report_pages.of_files(inputs, legs.given),
         ReportPage("late", "What changed since an earlier close", delta),
@@ -206,7 +210,7 @@ def report(
         lines=left.rolled.lines,
         movements=movements,
         payouts=payouts,
-        earned=earned,
+        earned=booked.earned,
         coverage=covered,
         unproven=tuple(proof.unproven(inputs, taken, covered, **legs.by_name)),
     )

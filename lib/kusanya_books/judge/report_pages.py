@@ -19,12 +19,11 @@ from kusanya_books.columns import (
 )
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.engine.on_disk import Pieces
-from kusanya_books.judge import accounting, failures, fees, postings, reconciliation
+from kusanya_books.judge import accounting, failures, fees, reconciliation
 from kusanya_books.judge.worst_first import worst_first
 from kusanya_books.match import ledger
 from kusanya_books.match.ledger import LedgerMatch
 from kusanya_books.match.legs import Leg
-from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
 from kusanya_books.request import quality
 from kusanya_books.request.report_inputs import Inputs
@@ -136,20 +135,10 @@ def of_leg(name: str, title: str, leg: Leg | None, rows: Schema) -> Iterator[Rep
 
 
 def of_fees(
-    inputs: Inputs,
-    charged: pd.DataFrame,
-    priced: fees.TariffCheck,
-    earned: pd.DataFrame,
-    *,
-    payouts: SettlementMatch | None,
-    operator: OperatorMatch | None,
+    inputs: Inputs, charged: pd.DataFrame, priced: fees.TariffCheck, booked: pd.DataFrame
 ) -> Iterator[ReportPage]:
-    """Yield the pages of the fees: by day, what to book, the tariff `charged`, what differs.
-
-    `earned` is what payments brought on each day, as `postings.earned` returns it.
-    """
+    """Yield the pages of the fees: by day, what to book, the tariff `charged`, what differs."""
     yield ReportPage("fees", "Fees by business day and channel", priced.daily)
-    booked = postings.postings(inputs, earned, payouts=payouts, operator=operator)
     yield ReportPage("postings", "What to book, by business day and channel", booked)
     yield ReportPage("tariff", "The tariff that was charged", charged)
     yield ReportPage("fee_exceptions", "Fees that are not the tariff's", priced.exceptions)

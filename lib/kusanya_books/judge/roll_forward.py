@@ -213,10 +213,11 @@ def _booked_as(item: Item, span: str) -> postings.Key:
 
 def _suspended(was: Item, now: Item, due: Mapping[str, int]) -> int:
     """Return what entries hold of a carried item, this period's own among them."""
-    crossed = False
-    if was["leg"] == STATEMENT:
-        crossed = was["balance"] + due.get(was["break_id"], 0) > 0 > now["balance"]
-    return _kept(was, now) - (now["balance"] if crossed else 0)
+    kept = _kept(was, now)
+    if was["leg"] != STATEMENT:
+        return kept
+    owed = was["balance"] + due.get(was["break_id"], 0)
+    return kept - now["balance"] if owed * now["balance"] < 0 else kept
 
 
 def _held(item: Item) -> int:

@@ -188,15 +188,15 @@ def _last_of_each(
     """Yield which run booked each day and part of a close last, where one did.
 
     Of the days before its period those that changed, and those of which another close said more
-    than the one that it follows. What is explained of a break is so of the entries of the closes of
-    its `chain`: where another one booked a day's breaks since, that one knows it.
+    than the one that it follows. What became known of a day's statements since is so beside
+    the entries of the closes of its `chain`: where another one booked them since, that one knows.
     """
     newer = [one for one in closes.values() if own.known_at < one.as_of <= as_of]
     late = own.late
     others = {day for one in newer for day in one.days if own.begins <= day < own.first}
     for day in sorted(late | others):
-        of_breaks = _booked_last(day, OTHERS, closes)
-        is_ours = of_breaks is None or of_breaks in chain
+        others_by = _booked_last(day, OTHERS, closes)
+        is_ours = others_by is None or others_by in chain
         for part in LATE_PARTS if is_ours else (COLLECTIONS,):
             run = _booked_last(day, part, closes)
             if run is not None and (day in late or closes[run] in newer):

@@ -30,6 +30,8 @@ from kusanya_books.judge.postings import (
     FIGURES,
     LINE_BREAK,
     NOT_BOOKED,
+    OVER_SINCE,
+    PAID_SINCE,
     PAYOUT,
     PAYOUT_BREAK,
     REFUND,
@@ -45,13 +47,15 @@ _KEY: Final = ("business_day", "currency", "channel", "kind", "break_code")
 _SUSPENSE: Final = "suspense"
 _SIDES: Final = {
     PAYOUT: ("bank", "clearing", "paid out"),
+    PAID_SINCE: ("bank", "clearing", "paid out"),
     REFUND: ("refund", "clearing", "given back"),
     PAYOUT_BREAK: ("bank", _SUSPENSE, "paid out"),
     LINE_BREAK: ("clearing", _SUSPENSE, "moved at the operator"),
+    OVER_SINCE: ("bank", _SUSPENSE, "paid out"),
     EXPLAINED: (_SUSPENSE, "clearing", "explained since"),
 }
 """Of each kind: the account that is debited, the one that is credited, and in words."""
-_OF_BREAKS: Final = frozenset({PAYOUT_BREAK, LINE_BREAK, EXPLAINED})
+_OF_BREAKS: Final = frozenset({PAYOUT_BREAK, LINE_BREAK, OVER_SINCE, EXPLAINED})
 _Entry = tuple[date, str | None, bool]
 """Day, channel, and whether it is money of breaks."""
 

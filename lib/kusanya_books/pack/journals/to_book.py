@@ -1,7 +1,7 @@
 """What one close has to book, and what was booked, by day and part.
 
-Its collections, what is explained of breaks, and the rest: of a day before its period a close says
-no more than the first two.
+Its collections, what became known of its statements since, and the rest: of a day before its period
+a close says no more than the first two.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,16 +16,20 @@ import pyarrow.parquet as pq
 from kusanya.errors import FrameError, InputRefused
 from kusanya_books import columns
 from kusanya_books.columns import POSTINGS
-from kusanya_books.judge.postings import COLLECTIONS, EXPLAINED
+from kusanya_books.judge.postings import COLLECTIONS, EXPLAINED, OVER_SINCE, PAID_SINCE
 from kusanya_books.read import pack_folder
 from kusanya_books.read.earlier_pack import BEGINS, COMPARED, EARNED_FILE
 
 BOOKS_OTHERS: Final = "entries_of_statements"
 """Whether the entries of a pack book what statements tell, beside its collections."""
 OTHERS: Final = "others"
-PARTS: Final = (COLLECTIONS, EXPLAINED, OTHERS)
-LATE_PARTS: Final = (COLLECTIONS, EXPLAINED)
+SINCE: Final = "since"
+PARTS: Final = (COLLECTIONS, SINCE, OTHERS)
+LATE_PARTS: Final = (COLLECTIONS, SINCE)
 """What a close says of the days before its period."""
+_PART_OF: Final = {COLLECTIONS: COLLECTIONS} | dict.fromkeys(
+    (EXPLAINED, PAID_SINCE, OVER_SINCE), SINCE
+)
 
 
 class Continued(msgspec.Struct, frozen=True, array_like=True):
@@ -72,7 +76,7 @@ class ToBook(msgspec.Struct, frozen=True, kw_only=True):
     says nothing of payouts and refunds, and not that none was."""
     postings: pd.DataFrame
     earned: pd.DataFrame
-    """POSTINGS of the collections of each day since `begins`, and of what is explained."""
+    """POSTINGS of each day since `begins`: its collections, and what became known since."""
 
     @property
     def late(self) -> frozenset[date]:
@@ -81,7 +85,7 @@ class ToBook(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _changes(self) -> pd.DataFrame:
-        found: pd.DataFrame = self.postings[self.postings["kind"].isin(LATE_PARTS)]
+        found: pd.DataFrame = self.postings[self.postings["kind"].isin(_PART_OF)]
         return found
 
     def of(self, span: Continued) -> pd.DataFrame:
@@ -187,7 +191,7 @@ def each_day(first: date, last: date) -> Iterator[date]:
 
 
 def _part_of(kind: str) -> str:
-    return kind if kind in LATE_PARTS else OTHERS
+    return _PART_OF.get(kind, OTHERS)
 
 
 def _days(rows: pd.DataFrame) -> "pd.Series[Any]":
