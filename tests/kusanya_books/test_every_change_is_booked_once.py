@@ -59,6 +59,36 @@ def test_a_close_without_a_statement_takes_no_payout_back(shop: Shop) -> None:
     assert shop.paid_out[day(0)] == 13_000 - 3 * FEE
 
 
+def test_a_payout_of_the_last_day_is_booked_once_whichever_month_is_closed_again(
+    shop: Shop,
+) -> None:
+    shop.pay(day(30), 1_000)
+    shop.close(day(0), day(30), statement=shop.pay_out())
+    late = shop.pay_out(day(30))
+    shop.close(day(31), day(60), statement=late)
+    shop.check()
+    for first, last in ((0, 30), (31, 60), (0, 30)):
+        shop.close(day(first), day(last), statement=late)
+        shop.check()
+    april = shop.close(day(31), day(60), statement=shop.pay_out())
+    shop.check()
+    waits = (april / "journals" / "not_booked.csv").read_text().splitlines()[1:]
+    assert waits == []
+
+
+def test_a_payout_of_an_earlier_day_that_waits_for_none_is_listed(shop: Shop) -> None:
+    shop.close(day(0), day(0))
+    shop.close(day(1), day(1))
+    path = shop.home / "statement.csv"
+    path.write_text(f"batch_id,business_day,channel,currency,net\nP0,{day(0)},MPESA_TZ,TZS,700\n")
+    for _ in range(2):
+        night = shop.close(day(2), day(2), statement=str(path))
+        assert (night / "journals" / "not_booked.csv").read_text().splitlines()[1:] == [
+            f"{day(0)},MPESA_TZ,settlement_outside,700"
+        ]
+        shop.pay(day(2), 5_000)
+
+
 @pytest.mark.parametrize(
     "asked",
     [{"mode": "test"}, {"entity": "Other"}, {"accounts": ""}],
