@@ -16,6 +16,12 @@ from kusanya.store import Store
 from kusanya_books.request.close_request import CloseRequest
 
 FEE: Final = 18
+_BEGINS: Final = date(2026, 3, 1)
+
+
+def day(number: int) -> date:
+    """Return a day of March and after, the first one 0."""
+    return _BEGINS + timedelta(days=number)
 
 
 class Payment(msgspec.Struct):

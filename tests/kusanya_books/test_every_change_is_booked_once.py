@@ -3,13 +3,13 @@
 import csv
 import json
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from tests.kit.accounting_shop import FEE, Shop
+from tests.kit.accounting_shop import FEE, Shop, day
 from tests.kit.accounts import PLAIN_ACCOUNTS
 from tests.kit.payments import polled
 
@@ -20,16 +20,11 @@ from kusanya_books.pack.journals import account_map, journal_entries
 from kusanya_books.request.close_request import CloseRequest
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
-BEGINS = date(2026, 3, 1)
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
-
-
-def day(number: int) -> date:
-    return BEGINS + timedelta(days=number)
 
 
 def test_what_came_late_of_a_closed_month_is_booked_with_the_next(shop: Shop) -> None:

@@ -5,15 +5,14 @@ payments the store hears later, some lines nothing explains, and some of these a
 """
 
 from collections.abc import Callable, Iterator
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from random import Random
 
 import pytest
-from tests.kit.accounting_shop import FEE, Payment, Shop
+from tests.kit.accounting_shop import FEE, Payment, Shop, day
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
-BEGINS = date(2026, 3, 1)
 NIGHTS = 6
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.ci) for seed in range(1, 9))]
 Lines = list[list[str]]
@@ -22,10 +21,6 @@ Lines = list[list[str]]
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
-
-
-def day(number: int) -> date:
-    return BEGINS + timedelta(days=number)
 
 
 def net_of(one: Payment) -> int:

@@ -25,13 +25,12 @@ from kusanya_books.columns import (
     ROLLED,
 )
 from kusanya_books.columns.dtypes import is_missing
-from kusanya_books.judge import carried_legs, findings, open_items, open_lines, postings
+from kusanya_books.judge import carried_legs, findings, open_items, open_lines, postings, suspense
 from kusanya_books.judge.open_items import Item
 from kusanya_books.match import break_life, breaks, ledger
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.ledger import LedgerMatch
 from kusanya_books.match.settlement import SettlementMatch
-from kusanya_books.request.days import Period
 from kusanya_books.request.earlier_period import BOOKS, STATEMENT, Compared, EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 
@@ -173,7 +172,7 @@ def roll(
         expected=_frame(ITEMS, expected),
         table=_table(endings, fresh),
         lines=carried.lines if inputs.ledger is None else open_lines.of(inputs, own, rows),
-        explained=_explained(inputs.period, carried.period, endings, expected),
+        explained=suspense.explained(inputs.period, carried.period, endings, expected),
     )
 
 
@@ -188,54 +187,6 @@ def _first_period(
         table=_table([], new),
         lines=open_lines.of(inputs, own),
     )
-
-
-def _explained(
-    span: Period, before: Period, endings: list[tuple[Item, Item | None]], expected: list[Item]
-) -> Mapping[postings.Key, int]:
-    """Return what is explained of what entries of breaks hold, on days of which they are."""
-    found: Counter[postings.Key] = Counter()
-    for was, now in endings:
-        gone = _held(was) - (0 if now is None else _kept(was, now))
-        found[_booked_as(was, was["carried_from"] or _name_of(before))] += gone
-    for item in expected:
-        found[_booked_as(item, _name_of(span))] += _held(item)
-    return {key: money for key, money in found.items() if money}
-
-
-def _booked_as(item: Item, span: str) -> postings.Key:
-    """Return the key of an item that the close of a span booked, or of that span's nearest day."""
-    first, last = map(pd.Timestamp, span.split(".."))
-    day = last if is_missing(item["day"]) else min(max(item["day"], first), last)
-    channel = None if is_missing(item["channel"]) else item["channel"]
-    return day, item["currency"], channel, postings.EXPLAINED, item["break_code"]
-
-
-def _suspended(was: Item, now: Item, due: Mapping[str, int]) -> int:
-    """Return what entries hold of a carried item, this period's own among them."""
-    kept = _kept(was, now)
-    if was["leg"] != STATEMENT:
-        return kept
-    owed = was["balance"] + due.get(was["break_id"], 0)
-    return kept - now["balance"] if owed * now["balance"] < 0 else kept
-
-
-def _held(item: Item) -> int:
-    known: Any = item.get("suspended")
-    return 0 if is_missing(known) else int(known)
-
-
-def _kept(was: Item, now: Item) -> int:
-    """Return what earlier entries hold of a carried item: never more of it than is open still."""
-    held = _held(was)
-    if was["leg"] != STATEMENT:
-        return held if _state(was) == _state(now) else _between(held, _held(now))
-    return _between(held, -now["balance"])
-
-
-def _between(held: int, left: int) -> int:
-    """Return the part of `held` that is not past `left`, on the same side of nothing."""
-    return min(held, max(left, 0)) if held > 0 else max(held, min(left, 0))
 
 
 def _is_expected(item: Item, known: frozenset[str], cleared: set[tuple[Any, ...]]) -> bool:
@@ -334,7 +285,7 @@ def _now(
     if now is None:
         return None
     since = was["carried_from"] or _span(inputs)
-    own = {"carried_from": since, "suspended": _suspended(was, now, since_due)}
+    own = {"carried_from": since, "suspended": suspense.suspended(was, now, since_due)}
     # In the period's own list too: it is one thing, and counted there.
     return open_items.decided({**new.get(now["break_id"], now), **own}, inputs)
 
@@ -455,11 +406,7 @@ def _of_payout(was: Item, rows: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def _span(inputs: Inputs) -> str | None:
-    return None if inputs.carried is None else _name_of(inputs.carried.period)
-
-
-def _name_of(span: Period) -> str:
-    return f"{span.first}..{span.last}"
+    return None if inputs.carried is None else suspense.name_of(inputs.carried.period)
 
 
 def _finding(item: Item) -> str | None:

@@ -540,6 +540,7 @@ ROOMS: Final[dict[str, Room]] = {
     "postings": Room(
         (
             "kusanya_books.judge.postings",
+            "kusanya_books.judge.suspense",
             "kusanya_books.pack.journals.booked_before",
             "kusanya_books.pack.journals.to_book",
             "kusanya_books.pack.journals.journal_entries",
@@ -548,6 +549,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books/test_what_is_posted_of_statements.py",
             "kusanya_books/test_journal_entries.py",
             "kusanya_books/test_every_change_is_booked_once.py",
+            "kusanya_books/test_what_the_account_for_breaks_holds.py",
             "kusanya_books/test_packs_are_read_as_they_were_written.py",
         ),
     ),
