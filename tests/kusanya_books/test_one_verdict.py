@@ -77,7 +77,7 @@ def test_fees_above_the_agreed_tariff_are_not_reconciled_and_stand_on_the_first_
     ended = run(tmp_path, "R-1", "R-2", "R-3", tariff=str(tmp_path / "tariff.toml"))
     assert (ended.verdict, ended.exit_code, ended.breaks) == ("breaks", 1, 0)
     assert findings_of(ended) == {"fees above the agreed tariff": (3, 24)}
-    assert "3 fees above the agreed tariff need a person" in ended.sentence
+    assert "What needs a person: fees above the agreed tariff 3" in ended.sentence
     assert ended.folder is not None
     book = openpyxl.load_workbook(ended.folder / "pack.xlsx")
     first = {row[0].value: row[1].value for row in book["summary"].iter_rows()}
@@ -125,7 +125,7 @@ def test_late_changes_of_an_earlier_period_are_not_reconciled(store: Store, tmp_
     booked = run(tmp_path, "R-1", "R-2", "R-3", "R-9", month=4, previous=str(closed.folder))
     assert findings_of(booked) == late
     assert (april.exit_code, booked.exit_code) == (1, 1)
-    said = "The bridge closes to zero; 1 late changes of an earlier period need a person."
+    said = "The bridge closes to zero. What needs a person: late changes of an earlier period 1."
     assert booked.sentence == said, "no break is counted where there is none"
 
 

@@ -366,4 +366,4 @@ def test_a_table_of_more_rows_than_are_printed_says_so_on_paper() -> None:
 
 
 def made_sentence(made: report.Report) -> str:
-    return f"The bridge closes to zero; {made.breaks} break(s) need a person."
+    return f"The bridge closes to zero. What needs a person: breaks {made.breaks}."

@@ -93,7 +93,7 @@ def test_breaks_end_with_one_and_each_code_says_what_to_do(
     lines = (AGREEING[0], "R-2,900,TZS,2026-03-05", "R-7,5,TZS,2026-03-05")
     code, out, err = kusanya("--mode", "live", "--ledger", books(tmp_path, *lines))
     assert (code, err) == (1, "")
-    assert "The bridge closes to zero; 3 break(s) need a person." in out
+    assert "The bridge closes to zero. What needs a person: breaks 3." in out
     assert out.splitlines()[-1] == "read report.html there; do not sign"
     table = [line.split(None, 2) for line in out.splitlines() if line.startswith("  ")]
     assert table == [

@@ -165,12 +165,13 @@ def sentence(made: Report, verdict: ReportVerdict) -> str:
         agree += f" Compared, of {_covered(made)}."
         but = f"The bridge closes to zero, and nothing is left to do but for {given}."
         return but if given else agree
-    within = ", within the limit" if verdict is ReportVerdict.RECONCILED else ""
-    parts = [f"{made.breaks:,} break(s)"] if made.breaks else []
-    parts += [f"{row.rows:,} {row.finding}" for row in columns.records(left)]
+    within = " (within the limit)" if verdict is ReportVerdict.RECONCILED else ""
+    parts = [f"breaks {made.breaks:,}"] if made.breaks else []
+    parts += [f"{row.finding} {row.rows:,}" for row in columns.records(left)]
     also = f"; {given}" if given else ""
     lacks = f" Not proven: {'; '.join(made.unproven)}." if made.unproven else ""
-    return f"The bridge closes to zero; {', '.join(parts)} need a person{within}{also}.{lacks}"
+    needs = f"What needs a person{within}: {', '.join(parts)}{also}."
+    return f"The bridge closes to zero. {needs}{lacks}"
 
 
 def _covered(made: Report) -> str:
