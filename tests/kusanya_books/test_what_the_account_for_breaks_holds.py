@@ -131,6 +131,23 @@ def of_payouts(shop: Shop, seed: int) -> None:
         assert shop.holds("Clearing") == 0
 
 
+def test_without_that_account_a_break_is_listed_until_it_is_explained(shop: Shop) -> None:
+    accounts = shop.home / "accounts.toml"
+    accounts.write_text(accounts.read_text().replace('suspense = "Suspense"', ""))
+    late = shop.pay(day(0), 5_000, is_heard=False)
+    header = "kind,receipt,amount,at,reference,currency,channel"
+    line = f"payment,M0,5000,{day(0)}T12:00:00+03:00,R-0,TZS,MPESA_TZ"
+    waits = []
+    for number, lines in ((0, [line]), (1, []), (2, [])):
+        if number == 2:
+            shop.hear(late)
+        statement = file_of(shop, header, [lines])
+        night = shop.close(day(number), day(number), operator=[statement])
+        waits.append((night / "journals" / "not_booked.csv").read_text().splitlines()[1:])
+    assert waits == [[f"{day(0)},MPESA_TZ,operator_unknown_here,5000"], [], []]
+    assert shop.holds("Clearing") == owed_by(shop) == 5_000 - FEE
+
+
 @pytest.mark.parametrize("said_by", [of_an_operator, of_payouts])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_nothing_explains_waits_there_until_something_does(

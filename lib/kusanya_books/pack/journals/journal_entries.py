@@ -130,7 +130,8 @@ def journals(
         day, channel, kind, code = key
         is_break = kind in _OF_BREAKS
         if kind == NOT_BOOKED or (is_break and accounts.account(_SUSPENSE, channel) is None):
-            if key in now:
+            # What is explained was in no entry, and nobody has to book it.
+            if key in now and kind != EXPLAINED:
                 amount = now[key][-1]
                 left.append(NotBooked(day=day, channel=channel, break_code=code, amount=amount))
         elif any(change[1:]):
