@@ -98,7 +98,7 @@ def test_books_that_agree_are_reconciled_and_the_same_run_is_the_same_bytes(
     assert first.run_id == again.run_id
     assert again.folder is not None
     names = sorted(path.relative_to(closed.folder) for path in closed.folder.rglob("*.*"))
-    assert [str(name) for name in names][-8:] == [
+    assert [str(name) for name in names][-9:] == [
         "earned.parquet",
         "manifest.json",
         "open_items.parquet",
@@ -107,6 +107,7 @@ def test_books_that_agree_are_reconciled_and_the_same_run_is_the_same_bytes(
         "open_payouts.parquet",
         "pack.xlsx",
         "report.html",
+        "settlement_lines.parquet",
     ]
     for name in names:
         assert (closed.folder / name).read_bytes() == (again.folder / name).read_bytes(), name

@@ -25,7 +25,7 @@ from kusanya_books.judge.open_items import BANK, FEES, OPERATOR, Item
 from kusanya_books.match import bank, breaks, operator
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.request.days import Period
-from kusanya_books.request.earlier_period import BOOKS, EarlierPeriod
+from kusanya_books.request.earlier_period import BOOKS, REMEMBERED, EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 
 LEGS: Final = frozenset({OPERATOR, BANK, FEES})
@@ -127,6 +127,20 @@ def to_carry(inputs: Inputs, items: pd.DataFrame) -> tuple[pd.DataFrame, pd.Data
     same = ["leg", "channel", "currency", "receipt", "kind", "status", "amount", "at", "balance"]
     copied = every.duplicated([*same, "details"]) & every["receipt"].notna()
     return columns.frame(MOVEMENTS, every[keep & ~copied]), _payouts(inputs, first)
+
+
+def settlement_lines(inputs: Inputs) -> pd.DataFrame:
+    """Return the lines by day of settlement statements that a later run may be given again."""
+    known = [] if inputs.carried is None else [inputs.carried.settlement_lines]
+    parts = [one for one in (*known, inputs.statement) if one is not None]
+    if not parts:
+        return columns.empty(columns.STATEMENT)
+    every = pd.concat(parts, ignore_index=True)
+    begins = pd.Timestamp(inputs.period.last - REMEMBERED)
+    kept = every[(every["business_day"] >= begins) & every["collection_id"].isna()]
+    # The same line of two files has two numbers.
+    same = [name for name in columns.STATEMENT.columns if name not in {"line_no", "input"}]
+    return columns.frame(columns.STATEMENT, kept.drop_duplicates(same, ignore_index=True))
 
 
 def _payouts(inputs: Inputs, first: pd.Timestamp | None) -> pd.DataFrame:

@@ -40,6 +40,8 @@ EXPLAINED: Final = "explained"
 NOT_BOOKED: Final = "not_booked"
 """What must not be booked before a person looked at it: it may not be money at all."""
 _REPEATED: Final = frozenset({"settlement_duplicate", "operator_line_again"})
+_READ_BEFORE: Final = "settlement_read_before"
+"""The close that read such a line first has booked it."""
 _FEES: Final = frozenset({"fee", "charge", "tax"})
 _WHOLE: Final = 10_000
 """Basis points of one."""
@@ -279,6 +281,8 @@ def _settled(
     for row in columns.records(payouts.rows[payouts.rows["net_settled"] != 0]):
         where = (row.business_day, row.currency, row.channel)
         paid = int(row.net_settled)
+        if row.break_code == _READ_BEFORE:
+            continue
         if row.standing != BREAK:
             clears = owed.take(row) if row.business_day < pd.Timestamp(period.first) else 0
             yield (*where, PAID_SINCE if clears else PAYOUT, None), clears or paid

@@ -99,6 +99,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of operators' and banks' statements that the next period needs."""
     payouts: pd.DataFrame
     """The lines of the settlement statement that the bank's open items are about."""
+    settlement_lines: pd.DataFrame
+    """The lines of settlement statements that the next period's may have again."""
     earned: pd.DataFrame
     """What the payments of each day are, of the periods closed one after the other, as `POSTINGS`
     of collections."""
@@ -211,6 +213,7 @@ def report(
         movements=movements,
         payouts=payouts,
         earned=booked.earned,
+        settlement_lines=carried_legs.settlement_lines(inputs),
         coverage=covered,
         unproven=tuple(proof.unproven(inputs, taken, covered, **legs.by_name)),
     )

@@ -16,6 +16,7 @@ from kusanya_books.columns import (
     STATEMENT,
     DType,
     Schema,
+    empty,
     frame,
 )
 from kusanya_books.engine.engine import Source, query
@@ -49,6 +50,17 @@ OWED = Schema(
 for it is of that period. `net` is what the provider owes; below zero where it paid too much."""
 NONE_PLACED = frame(STATEMENT, {name: [] for name in STATEMENT.columns})
 _BEFORE = Schema("settled before", {"channel": DType.TEXT})
+_DAYS = Schema("days", {"day": DType.DAY})
+_READ = Schema(
+    "read before",
+    {
+        "business_day": DType.DAY,
+        "batch_id": DType.TEXT,
+        "channel": DType.TEXT,
+        "currency": DType.TEXT,
+        "net": DType.WHOLE,
+    },
+)
 _GRANULARITY = Schema("granularity", {"item": DType.FLAG, "by_channel": DType.FLAG})
 
 
@@ -84,6 +96,11 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Channels of which no other day before the period waits for a payout."""
     paid_by_operators: Collection[tuple[str, str]] = ()
     """Channels and currencies that the statement is not of."""
+    read: pd.DataFrame | None = None
+    """The lines by day that earlier periods read, as `STATEMENT`."""
+    days: Collection[date] = ()
+    """Days before the period whose payouts by day were compared: none of them waits for one that
+    is not in `owed`."""
 
 
 NOTHING = Known()
@@ -105,6 +122,8 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
             if inputs.carried is None
             else inputs.carried.settled_before(inputs.period.first),
             paid_by_operators=inputs.paid_by_operators,
+            read=None if inputs.carried is None else inputs.carried.settlement_lines,
+            days=() if inputs.carried is None else inputs.carried.settled_days(),
         ),
         everything=everything,
     )
@@ -153,9 +172,11 @@ def match(
         engine.register("owed", known.owed, OWED)
         before = frame(_BEFORE, {"channel": list(known.settled_before)})
         engine.register("settled_before", before, _BEFORE)
+        engine.register("read_before", _read(known.read), _READ)
+        engine.register("paid_days", frame(_DAYS, {"day": sorted(known.days)}), _DAYS)
         engine.register("paid_by_operators", _payers(known.paid_by_operators), PAYERS)
         engine.define(terms(period, tolerance, as_of=as_of))
-        unnamed = not statement.empty and statement["channel"].isna().all() and not named.any()
+        unnamed = not (statement.empty or statement["channel"].notna().any() or named.any())
         item = frame(_GRANULARITY, {"item": [bool(named.any())], "by_channel": [not unnamed]})
         engine.register("granularity", item, _GRANULARITY)
         engine.register("rules", breaks.table(breaks.SETTLEMENT), RULES)
@@ -170,6 +191,15 @@ def match(
             if known.owed is None
             else engine.frame(query("settlement/placed"), STATEMENT),
         )
+
+
+def _read(lines: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the lines that earlier periods read, each once."""
+    if lines is None:
+        return empty(_READ)
+    texts = {name: lines[name].fillna("") for name in ("batch_id", "channel")}
+    named = lines.assign(**texts)[list(_READ.columns)]
+    return frame(_READ, named.drop_duplicates(ignore_index=True))
 
 
 def _payers(keys: Collection[tuple[str, str]]) -> pd.DataFrame:

@@ -45,6 +45,7 @@ from kusanya_books.read.earlier_pack import (
     LINES_FILE,
     MOVEMENTS_FILE,
     PAYOUTS_FILE,
+    SETTLEMENT_FILE,
 )
 
 
@@ -150,6 +151,7 @@ def _write_facts(made: Report, folder: Path) -> list[tuple[str, str]]:
         (MOVEMENTS_FILE, MOVEMENTS, made.movements),
         (PAYOUTS_FILE, STATEMENT, made.payouts),
         (EARNED_FILE, POSTINGS, made.earned),
+        (SETTLEMENT_FILE, STATEMENT, made.settlement_lines),
     )
     facts: list[tuple[str, Schema, Iterable[pa.Table]]] = [
         (CLOSED_FILE, CLOSED, made.closed()),

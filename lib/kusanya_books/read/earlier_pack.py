@@ -41,6 +41,7 @@ MOVEMENTS_FILE: Final = "open_movements.parquet"
 PAYOUTS_FILE: Final = "open_payouts.parquet"
 """The lines of the settlement statement that a bank's open items are about."""
 EARNED_FILE: Final = "earned.parquet"
+SETTLEMENT_FILE: Final = "settlement_lines.parquet"
 """What the payments of each day are, of the packs that follow each other, as their entries book."""
 LINES_FILE: Final = "open_lines.parquet"
 """The lines of the books that a later run needs beside its own."""
@@ -52,6 +53,7 @@ _FILES: Final = (
     MOVEMENTS_FILE,
     PAYOUTS_FILE,
     EARNED_FILE,
+    SETTLEMENT_FILE,
 )
 
 
@@ -91,6 +93,7 @@ def read(folder: Path) -> EarlierPack:
             movements=_table(files[MOVEMENTS_FILE], MOVEMENTS),
             payouts=_table(files[PAYOUTS_FILE], STATEMENT),
             earned=_table(files[EARNED_FILE], POSTINGS),
+            settlement_lines=_table(files[SETTLEMENT_FILE], STATEMENT),
         )
     except FrameError as error:
         raise pack_folder.older_pack(folder) from error

@@ -1,7 +1,7 @@
 """What an earlier period left open, as the next one takes it up."""
 
 from collections.abc import Collection, Mapping
-from datetime import date
+from datetime import date, timedelta
 from typing import Final
 
 import msgspec
@@ -16,6 +16,8 @@ BOOKS: Final = "books"
 STATEMENT: Final = "statement"
 """The leg of the settlement statement."""
 _MONTH: Final = 31 * DAY
+REMEMBERED: Final = 92 * DAY
+"""For how many days the lines of settlement statements are kept."""
 CARRIED: Final = r" \(until \d+-\d+-\d+\)$"
 """How the name of a file ends whose lines were carried from an earlier period, as a pattern."""
 
@@ -56,6 +58,9 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     """Lines of the operator's and the bank's statements that belong to open items."""
     payouts: pd.DataFrame | None = None
     """Lines of the settlement statement that a bank's open item is about."""
+    settlement_lines: pd.DataFrame | None = None
+    """The lines by day of settlement statements that it and those before it read, as `STATEMENT`:
+    the next file may have them again."""
     paid_since: pd.DataFrame | None = None
     """What succeeded in it or before, as is known since its close, as `SINCE`: no side has agreed
     to it."""
@@ -111,6 +116,18 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         days = due["business_day"].dt.date
         settled = [any(first <= day <= last for first, last in spans) for day in days]
         return due[pd.Series(settled, due.index, dtype="bool")]
+
+    def settled_days(self) -> frozenset[date]:
+        """Return the days whose payouts were compared by day, and the lines of which are known."""
+        spans = [(one.first, one.last) for one in self.compared if one.has_settlement]
+        if self.settlement_lines is None or any(one.by_item for one in self.compared):
+            return frozenset()
+        begins = self.period.last - REMEMBERED
+        return frozenset(
+            max(first, begins) + timedelta(days=number)
+            for first, last in spans
+            for number in range((last - max(first, begins)).days + 1)
+        )
 
     @property
     def operators(self) -> frozenset[str]:

@@ -22,6 +22,9 @@ SETTLEMENT: Final[dict[str, BreakRule]] = {
     "settlement_other_period": BreakRule(
         EXPECTED, "paid out for collections of another period", "None."
     ),
+    "settlement_read_before": BreakRule(
+        EXPECTED, "paid out in an earlier period, whose close read the same line", "None."
+    ),
     "settlement_pending": BreakRule(EXPECTED, "not due yet", "Wait.", waits=True),
     "settlement_missing": BreakRule(BREAK, "due and not paid out", "Claim it."),
     "settlement_taken_back": BreakRule(

@@ -33,8 +33,16 @@ SELECT
     s.fee,
     s.net,
     s.count,
-    s.net < 0 AS is_back
-FROM statement AS s;
+    s.net < 0 AS is_back,
+    k.net IS NOT NULL AS is_again
+FROM statement AS s
+LEFT JOIN read_before AS k
+    ON k.business_day = s.business_day
+    AND k.currency = s.currency
+    AND k.net = s.net
+    AND k.channel = coalesce(s.channel, '')
+    AND k.batch_id = coalesce(s.batch_id, '')
+    AND s.collection_id IS NULL;
 
 CREATE TEMP TABLE days_earned AS
 SELECT
@@ -89,7 +97,8 @@ SELECT
     s.fee,
     s.net,
     s.count,
-    s.is_back
+    s.is_back,
+    s.is_again
 FROM paid_lines AS s
 LEFT JOIN shifts AS f ON f.channel = s.channel AND f.currency = s.currency;
 
@@ -205,6 +214,7 @@ SELECT
     CASE WHEN d.is_last THEN s.net - b.net ELSE d.net END AS net,
     NULL::BIGINT AS count,
     s.is_back,
+    s.is_again,
     'line ' || s.line_no AS group_key,
     CASE WHEN d.is_last THEN 1 ELSE 0 END AS lines
 FROM shifted AS s

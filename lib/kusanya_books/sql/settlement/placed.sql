@@ -1,4 +1,4 @@
--- The lines of the statement on the days that they pay.
+-- The lines of the statement on the days that they pay, but for those that an earlier period read.
 SELECT
     line_no,
     batch_id,
@@ -11,4 +11,5 @@ SELECT
     net,
     count
 FROM lines
+WHERE NOT known
 ORDER BY line_no, business_day

@@ -4,7 +4,8 @@ SELECT
     'statement' AS input,
     s.currency,
     CASE
-        WHEN s.break_code = 'settlement_other_period' THEN 'outside' ELSE rule.standing
+        WHEN s.break_code IN ('settlement_other_period', 'settlement_read_before') THEN 'outside'
+        ELSE rule.standing
     END AS standing,
     sum(s.lines)::BIGINT AS rows,
     sum(s.net_settled)::BIGINT AS amount

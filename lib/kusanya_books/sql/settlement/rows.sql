@@ -29,7 +29,7 @@ GROUP BY unit;
 -- A line that says what another one says is a duplicate: of the same batch always; under another one
 -- where the lines before it had paid all that was earned, because a day may be paid out in equal
 -- halves; on another day where it is all that its day was paid too much. What takes money back is of
--- the day of its batch, or stands alone.
+-- the day of its batch, or stands alone. So does a line that an earlier period read: it is judged there.
 CREATE TEMP TABLE lines AS
 WITH dated AS (
     SELECT
@@ -38,6 +38,7 @@ WITH dated AS (
             ELSE concat_ws(chr(31), s.business_day::VARCHAR, s.channel, s.currency)
         END AS unit_said,
         g.item,
+        s.is_again AND s.business_day < {first_day} AS known,
         s.*
     FROM placed AS s, granularity AS g
 ),
@@ -104,6 +105,7 @@ SELECT
     unit,
     min(unit_said) AS unit_said,
     FALSE AS again,
+    FALSE AS known,
     bool_or(is_back) AS has_back,
     min(business_day) AS business_day,
     min(channel) AS channel,
@@ -117,13 +119,14 @@ SELECT
     CASE WHEN count(fee) = count(*) THEN sum(fee)::BIGINT END AS fee,
     sum(net)::BIGINT AS net
 FROM lines
-WHERE NOT again AND unit IS NOT NULL
+WHERE NOT again AND NOT known AND unit IS NOT NULL
 GROUP BY unit
 UNION ALL
 SELECT
     NULL AS unit,
     unit_said,
     again,
+    known,
     is_back AS has_back,
     business_day,
     channel,
@@ -137,7 +140,7 @@ SELECT
     fee,
     net
 FROM lines
-WHERE again OR unit IS NULL;
+WHERE again OR known OR unit IS NULL;
 
 -- What an earlier period left open is paid, or taken back, for that period.
 CREATE TEMP TABLE owed_units AS
@@ -159,6 +162,7 @@ CROSS JOIN granularity AS g;
 CREATE TEMP TABLE settled AS
 SELECT
     CASE
+        WHEN t.known THEN 'settlement_read_before'
         WHEN NOT coalesce(o.inside, FALSE) AND w.unit IS NOT NULL THEN 'settlement_other_period'
         WHEN t.again THEN 'settlement_duplicate'
         WHEN t.unit IS NULL AND t.has_back THEN 'settlement_taken_back'
@@ -170,6 +174,7 @@ SELECT
             AND coalesce(t.business_day NOT BETWEEN {first_day} AND {last_day}, FALSE)
             THEN 'settlement_outside'
         WHEN o.unit IS NULL THEN 'settlement_unexpected'
+        WHEN NOT o.inside AND p.day IS NOT NULL THEN 'settlement_over'
         WHEN NOT o.inside THEN 'settlement_other_period'
         WHEN t.line_no IS NULL
             AND date_diff('day', o.business_day, {as_of})
@@ -207,4 +212,5 @@ FULL OUTER JOIN theirs AS t ON t.unit = o.unit
 LEFT JOIN settle_days_of AS d ON d.channel = o.channel
 LEFT JOIN (SELECT DISTINCT id FROM collections) AS k ON k.id = t.collection_id
 LEFT JOIN owed_units AS w ON w.unit = t.unit_said
+LEFT JOIN paid_days AS p ON p.day = o.business_day::DATE AND o.collection_id IS NULL
 WHERE o.inside OR t.line_no IS NOT NULL;

@@ -1,0 +1,100 @@
+"""A settlement file of a night may hold the days before it too: each line pays once."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.kit.accounting_shop import FEE, Shop, day
+
+from kusanya_books.read import earlier_pack, pack_folder
+
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
+DUE = 500 - FEE
+
+
+class Nights:
+    """The nights of a shop, each with the lines of its own day or of the month to date."""
+
+    def __init__(self, home: Path, *, has_all: bool, by_item: bool = False, later: int = 0) -> None:
+        """Begin; `later` is 1 where a day is paid, and its line dated, on the day after."""
+        self.shop = Shop(home)
+        self._has_all, self._by_item, self._later = has_all, by_item, later
+        self._waits = ""
+        self._lines: list[str] = []
+
+    def close(self, number: int, *more: str, has_file: bool = True) -> pd.DataFrame:
+        """Let a day bring a payment and its payout beside `more` lines; return what is open."""
+        one = self.shop.pay(day(number), 1_000 + number)
+        id_ = f"col_{one.number}" if self._by_item else ""
+        line = f"P{number},{day(number + self._later)},MPESA_TZ,TZS,{one.amount - FEE},{id_}"
+        fresh = [each for each in (self._waits if self._later else line, *more) if each]
+        self._waits = line
+        self._lines = [*self._lines, *fresh] if self._has_all else fresh
+        path = self.shop.home / "settlement.csv"
+        header = "batch_id,business_day,channel,currency,net,collection_id"
+        path.write_text("\n".join([header, *self._lines, ""]))
+        statement = str(path) if has_file else ""
+        self.folder = self.shop.close(day(number), day(number), statement=statement)
+        items = earlier_pack.items(self.folder, pack_folder.manifest(self.folder))
+        return items[items["leg"] == "statement"]
+
+    def not_booked(self) -> list[str]:
+        """Return what no entry of the last night books."""
+        return (self.folder / "journals" / "not_booked.csv").read_text().splitlines()[1:]
+
+
+@pytest.mark.parametrize("has_all", [False, True], ids=["by night", "month to date"])
+def test_a_payment_known_late_waits_for_its_payout_whatever_the_file_repeats(
+    tmp_path: Path, *, has_all: bool
+) -> None:
+    nights, owed, paid = Nights(tmp_path, has_all=has_all), [], 0
+    for number in range(4):
+        if number == 1:
+            nights.shop.pay(day(0), 500)
+        late = [f"P0b,{day(0)},MPESA_TZ,TZS,{DUE},"] if number == 3 else []
+        owed.append(nights.close(number, *late)["balance"].sum())
+        paid += 1_000 + number - FEE + (DUE if late else 0)
+        assert nights.shop.holds("Bank") == paid
+        assert nights.shop.holds("Clearing") == owed[-1]
+        assert nights.not_booked() == []
+    assert owed == [0, DUE, DUE, 0]
+
+
+@pytest.mark.parametrize("has_all", [False, True], ids=["by night", "month to date"])
+def test_a_day_that_was_settled_and_is_paid_again_is_a_break_until_it_is_taken_back(
+    tmp_path: Path, *, has_all: bool
+) -> None:
+    nights = Nights(tmp_path, has_all=has_all)
+    assert nights.close(0).empty
+    assert nights.close(1).empty
+    [again] = nights.close(2, f"P9,{day(0)},MPESA_TZ,TZS,981,").to_dict("records")
+    assert (again["break_code"], again["balance"], again["day"].date()) == (
+        "settlement_over", -981, day(0)
+    )  # fmt: skip
+    assert nights.not_booked() == [f"{day(0)},MPESA_TZ,settlement_over,981"]
+    [still] = nights.close(3).to_dict("records")
+    assert (still["break_id"], still["balance"]) == (again["break_id"], -981)
+    assert nights.not_booked() == []
+    assert nights.close(4, f"B9,{day(0)},MPESA_TZ,TZS,-981,").empty
+
+
+@pytest.mark.parametrize("by_item", [False, True], ids=["by day", "by item"])
+def test_a_day_without_a_file_of_its_own_is_paid_by_the_next(
+    tmp_path: Path, *, by_item: bool
+) -> None:
+    nights = Nights(tmp_path, has_all=True, by_item=by_item)
+    for number, has_file in enumerate((True, False, True, True)):
+        assert nights.close(number, has_file=has_file).empty
+
+
+@pytest.mark.parametrize("has_all", [False, True], ids=["by night", "month to date"])
+def test_a_line_that_is_dated_by_its_payout_is_known_again(
+    tmp_path: Path, *, has_all: bool
+) -> None:
+    nights = Nights(tmp_path, has_all=has_all, later=1)
+    for number in range(4):
+        [waits] = nights.close(number).to_dict("records")
+        assert (waits["break_code"], waits["day"].date()) == ("settlement_missing", day(number))
+        assert nights.shop.holds("Bank") == sum(1_000 + n - FEE for n in range(number))
+        assert nights.shop.holds("Clearing") == 1_000 + number - FEE
+        assert nights.not_booked() == []
