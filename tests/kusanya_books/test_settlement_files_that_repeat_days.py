@@ -98,3 +98,14 @@ def test_a_line_that_is_dated_by_its_payout_is_known_again(
         assert nights.shop.holds("Bank") == sum(1_000 + n - FEE for n in range(number))
         assert nights.shop.holds("Clearing") == 1_000 + number - FEE
         assert nights.not_booked() == []
+
+
+def test_a_day_whose_payouts_nobody_compared_is_not_booked_by_what_became_known_of_it(
+    tmp_path: Path,
+) -> None:
+    nights = Nights(tmp_path, has_all=True)
+    nights.close(0, has_file=False)
+    nights.shop.pay(day(0), 500)
+    assert nights.close(1).empty
+    assert nights.not_booked() == [f"{day(0)},MPESA_TZ,,982"]
+    assert nights.shop.holds("Bank") == 1_001 - FEE

@@ -270,7 +270,7 @@ def test_what_an_earlier_month_waited_for_is_paid_on_its_own_day(
         period=period("2026-02"),
         items=frame_of(ITEMS, item),
         lines=columns.empty(LEDGER),
-        compared=compared(period("2026-02"), books=False),
+        compared=compared(period("2026-02"), books=False, has_settlement=True),
         due_since=frame_of(DUE, *([{**due, "net": owed}] if is_since else [])),
     )
     month = msgspec.structs.replace(

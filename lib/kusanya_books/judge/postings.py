@@ -252,8 +252,10 @@ class _Owed:
             key = item["collection_id"], item["day"], item["channel"], item["currency"]
             self._left[key if item["collection_id"] is None else key[:1]] += int(item["balance"])
             self._seen.update((item["reference"] or "").split())
-        since = [] if carried.due_since is None else columns.dicts(carried.due_since)
-        for due in since:
+        if carried.due_since is None:
+            return
+        # Of a day whose payouts nobody compared it is not known what was paid.
+        for due in columns.dicts(carried.settled_of(carried.due_since)):
             day, currency, net = due["business_day"], due["currency"], int(due["net"])
             self._left[due["collection_id"],] += net
             for channel in {due["channel"], None}:

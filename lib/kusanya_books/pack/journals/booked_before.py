@@ -198,7 +198,8 @@ def _last_of_each(
         others_by = _booked_last(day, OTHERS, closes)
         is_ours = others_by is None or others_by in chain
         for part in LATE_PARTS if is_ours else (COLLECTIONS,):
-            run = _booked_last(day, part, closes)
+            # Where nobody booked a day's statements, nothing is booked of them since.
+            run = _booked_last(day, part, closes) or _booked_last(day, COLLECTIONS, closes)
             if run is not None and (day in late or closes[run] in newer):
                 yield Continued(day, day, run, part)
     for day in each_day(own.first, own.last):
