@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from kusanya.store import Store
-from kusanya.store.records import AuditFilter, AuditRow, Key
+from kusanya.store.records import AuditFilter, AuditRow, read_all
 
 _ROUTINE: Final = ("resend", "try phone")
 """Acts that are done to hundreds of records at once, without a word of a person's own."""
@@ -79,14 +79,9 @@ def load_acts(store: Store, *, since: datetime) -> ShiftActs:
 
 
 def _every(store: Store, where: AuditFilter) -> list[AuditRow]:
-    found: list[AuditRow] = []
-    older_than: Key | None = None
-    while True:
-        page = store.audit.page(where=where, older_than=older_than, limit=_PAGE)
-        found += page.rows
-        if not page.more:
-            return found
-        older_than = page.rows[-1].key
+    return read_all(
+        lambda older_than: store.audit.page(where=where, older_than=older_than, limit=_PAGE)
+    )
 
 
 def _runs(rows: Sequence[AuditRow]) -> list[ActRun]:

@@ -17,7 +17,7 @@ from kusanya.errors import KusanyaError, NotFound, RulingRefused, StoreError
 from kusanya.intents.ruling import ruled
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
-from kusanya.store.records import CollectionFilter, CollectionRow, Key
+from kusanya.store.records import CollectionFilter, CollectionRow, read_all
 from kusanya.wire import Collection, Mode
 
 _SOON: Final = timedelta(minutes=1)
@@ -74,16 +74,11 @@ class Contradictions:
 
     def _contradicting(self, *, since: datetime) -> list[CollectionRow]:
         where = CollectionFilter(statuses=(CONTRADICTION,), created_from=since, unwell=True)
-        found: list[CollectionRow] = []
-        older_than: Key | None = None
-        while True:
-            page = self._store.collections.page(
+        return read_all(
+            lambda older_than: self._store.collections.page(
                 self._mode, where=where, older_than=older_than, limit=_PAGE
             )
-            found += page.rows
-            if not page.more:
-                return found
-            older_than = page.rows[-1].key
+        )
 
     def _rule(
         self, said: Collection, facts: Sequence[Observation], *, now: datetime

@@ -135,11 +135,10 @@ def settlement_lines(inputs: Inputs) -> pd.DataFrame:
     parts = [one for one in (*known, inputs.statement) if one is not None]
     if not parts:
         return columns.empty(columns.STATEMENT)
-    every = pd.concat(parts, ignore_index=True)
-    begins = pd.Timestamp(inputs.period.last - REMEMBERED)
-    kept = every[(every["business_day"] >= begins) & every["collection_id"].isna()]
+    by_day = pd.concat([one[one["collection_id"].isna()] for one in parts], ignore_index=True)
+    kept = by_day[by_day["business_day"] >= pd.Timestamp(inputs.period.last - REMEMBERED)]
     # The same line of two files has two numbers.
-    same = [name for name in columns.STATEMENT.columns if name not in {"line_no", "input"}]
+    same = [name for name in columns.STATEMENT.columns if name != "line_no"]
     return columns.frame(columns.STATEMENT, kept.drop_duplicates(same, ignore_index=True))
 
 

@@ -97,9 +97,10 @@ def postings(
         rows, total = sums.get(placed, (0, 0))
         # In whole numbers of Python: a sum of the frame's own would wrap around in silence.
         sums[placed] = rows + 1, total + money
-    earned = _earned(inputs, daily, since)
+    closed = _as_closed(inputs)
+    earned = _earned(inputs, daily, since, closed)
     rest = [(*key, rows, 0, 0, 0, 0, total) for key, (rows, total) in sums.items()]
-    return Postings(_frame([*_changes(inputs, earned), *rest]), _frame(earned))
+    return Postings(_frame([*_changes(earned, closed), *rest]), _frame(earned))
 
 
 def _frame(rows: list[Key]) -> pd.DataFrame:
@@ -108,13 +109,18 @@ def _frame(rows: list[Key]) -> pd.DataFrame:
     return columns.frame(POSTINGS, made).sort_values(_ORDER, ignore_index=True)
 
 
-def _earned(inputs: Inputs, daily: pd.DataFrame, since: Mapping[Key, int]) -> list[Key]:
+def _earned(
+    inputs: Inputs,
+    daily: pd.DataFrame,
+    since: Mapping[Key, int],
+    closed: Mapping[Key, _Figures],
+) -> list[Key]:
     """Return the rows of a period's collections, of those before it, and of what is known `since`.
 
     A day of an earlier period is as its own close knew it, with what changed.
     """
     first, carried = pd.Timestamp(inputs.period.first), inputs.carried
-    days = _as_closed(inputs)
+    days = dict(closed)
     for key, money in since.items():
         rows, *_, known = days.get(key, _NONE)
         days[key] = (rows + 1, 0, 0, 0, 0, known + money)
@@ -178,10 +184,10 @@ def differences(
         yield key, tuple(a - b for a, b in sides)
 
 
-def _changes(inputs: Inputs, earned: list[Key]) -> Iterator[Key]:
+def _changes(earned: list[Key], closed: Mapping[Key, _Figures]) -> Iterator[Key]:
     """Yield the rows of the period's own days, and of earlier ones what changed since a close."""
     now = {row[: len(_ORDER)]: row[len(_ORDER) :] for row in earned}
-    for key, change in differences(now, _as_closed(inputs)):
+    for key, change in differences(now, closed):
         if any(change):
             yield (*key, *change)
 

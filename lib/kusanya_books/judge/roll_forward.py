@@ -414,7 +414,7 @@ def _finding(item: Item) -> str | None:
 
 
 def _account(was: Item, now: Item | None, *, span: str | None) -> Item:
-    same = now is not None and _state(was) == _state(now)
+    same = now is not None and suspense.state_of(was) == suspense.state_of(now)
     ended = {} if now is None else now
     return {
         **{name: was[name] for name in ("break_id", "leg", "reference", "collection_id")},
@@ -427,10 +427,6 @@ def _account(was: Item, now: Item | None, *, span: str | None) -> Item:
         "amount_now": ended.get("amount"),
         **{name: ended.get(name) for name in ("status", "owner", "note", "suggested_action")},
     }
-
-
-def _state(item: Item) -> tuple[Any, ...]:
-    return item["break_code"], item["currency"], item["amount"]
 
 
 def _table(endings: list[tuple[Item, Item | None]], fresh: list[Item]) -> pd.DataFrame:
@@ -449,7 +445,7 @@ def _table(endings: list[tuple[Item, Item | None]], fresh: list[Item]) -> pd.Dat
         add(was, "opening")
         if now is None:
             add(was, "cleared")
-        elif _state(was) != _state(now):
+        elif suspense.state_of(was) != suspense.state_of(now):
             add(was, "changed_away")
             add(now, "changed_to")
     own = [item for item in fresh if _is_rolled(item)]

@@ -22,6 +22,11 @@ def name_of(span: Period) -> str:
     return f"{span.first}..{span.last}"
 
 
+def state_of(item: Item) -> tuple[Any, ...]:
+    """Return what tells whether a carried item is what it was."""
+    return item["break_code"], item["currency"], item["amount"]
+
+
 def explained(
     span: Period, before: Period, endings: list[tuple[Item, Item | None]], expected: list[Item]
 ) -> Mapping[postings.Key, int]:
@@ -61,14 +66,10 @@ def _kept(was: Item, now: Item) -> int:
     """Return what earlier entries hold of a carried item: never more of it than is open still."""
     held = _held(was)
     if was["leg"] != STATEMENT:
-        return held if _same(was, now) else _between(held, _held(now))
+        return held if state_of(was) == state_of(now) else _between(held, _held(now))
     return _between(held, -now["balance"])
 
 
 def _between(held: int, left: int) -> int:
     """Return the part of `held` that is not past `left`, on the same side of nothing."""
     return min(held, max(left, 0)) if held > 0 else max(held, min(left, 0))
-
-
-def _same(was: Item, now: Item) -> bool:
-    return all(was[name] == now[name] for name in ("break_code", "currency", "amount"))

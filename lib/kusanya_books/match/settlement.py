@@ -46,7 +46,7 @@ OWED = Schema(
         "net": DType.WHOLE,
     },
 )
-"""One row per payout that an earlier period left open, and per sum of which it heard since: a line
+"""One row per payout that an earlier period left open, and per sum that became known since: a line
 for it is of that period. `net` is what the provider owes; below zero where it paid too much."""
 NONE_PLACED = frame(STATEMENT, {name: [] for name in STATEMENT.columns})
 _BEFORE = Schema("settled before", {"channel": DType.TEXT})
@@ -133,7 +133,7 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
 
 
 def _owed(carried: EarlierPeriod) -> pd.DataFrame:
-    """Return what an earlier period left open, and the days of which more was heard since."""
+    """Return what an earlier period left open, and the days of which more became known since."""
     items = carried.items[carried.items["leg"] == earlier_period.STATEMENT]
     named = items.rename(columns={"day": "business_day", "balance": "net"})
     mine = named[list(OWED.columns)]

@@ -5,6 +5,7 @@ Books are kept in East Africa Time, UTC+3 without summer time, so the day turns 
 """
 
 import re
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
@@ -17,6 +18,11 @@ _CUTOFF: Final = re.compile(r"(?P<sign>[+-]?)(?P<hours>\d{1,2}):(?P<minutes>[0-5
 _MONTH: Final = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})")
 _HALF_DAY: Final = timedelta(hours=12)
 DAY: Final = timedelta(days=1)
+
+
+def each_day(first: date, last: date) -> Iterator[date]:
+    """Return the days from one to another, both included."""
+    return (first + timedelta(days=number) for number in range((last - first).days + 1))
 
 
 def cutoff(text: str) -> timedelta:

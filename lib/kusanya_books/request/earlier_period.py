@@ -1,7 +1,7 @@
 """What an earlier period left open, as the next one takes it up."""
 
 from collections.abc import Collection, Mapping
-from datetime import date, timedelta
+from datetime import date
 from typing import Final
 
 import msgspec
@@ -9,7 +9,7 @@ import pandas as pd
 
 from kusanya_books import columns
 from kusanya_books.columns import KEYS
-from kusanya_books.request.days import DAY, Period
+from kusanya_books.request.days import DAY, Period, each_day
 
 BOOKS: Final = "books"
 """The leg of the books, in items and in the ids of breaks."""
@@ -123,11 +123,7 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         if self.settlement_lines is None or any(one.by_item for one in self.compared):
             return frozenset()
         begins = self.period.last - REMEMBERED
-        return frozenset(
-            max(first, begins) + timedelta(days=number)
-            for first, last in spans
-            for number in range((last - max(first, begins)).days + 1)
-        )
+        return frozenset(day for first, last in spans for day in each_day(max(first, begins), last))
 
     @property
     def operators(self) -> frozenset[str]:

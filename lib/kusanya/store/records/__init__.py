@@ -30,7 +30,7 @@ from kusanya.store.records.notes_and_audit import (
     Note,
     NoteRow,
 )
-from kusanya.store.records.paging import Key, Page, Record
+from kusanya.store.records.paging import Key, Page, Record, read_all
 from kusanya.store.records.restores import (
     Backup,
     BackupResult,
@@ -132,4 +132,5 @@ __all__ = [
     "UnsentNotice",
     "Verdict",
     "missing_event",
+    "read_all",
 ]

@@ -3,8 +3,9 @@
 So a page costs the same at the newest end and ten million records back.
 """
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -56,3 +57,24 @@ class Page(msgspec.Struct, Generic[Record], frozen=True):
 
     rows: tuple[Record, ...]
     more: bool
+
+
+class _Placed(Protocol):
+    @property
+    def key(self) -> Key: ...
+
+
+_Row = TypeVar("_Row", bound=_Placed)
+
+
+def read_all(read: Callable[[Key | None], Page[_Row]]) -> list[_Row]:
+    """Return the rows of all pages, the newest first.
+
+    `read` returns the page that is older than a key, or the newest. Raises what it raises.
+    """
+    page = read(None)
+    found = list(page.rows)
+    while page.more:
+        page = read(found[-1].key)
+        found += page.rows
+    return found

@@ -23,14 +23,13 @@ from kusanya_books.pack.journals.to_book import (
     Continued,
     ToBook,
     books_others_of,
-    each_day,
     given_to,
     joined,
     read,
 )
 from kusanya_books.read import pack_folder
 from kusanya_books.read.pack_folder import PackName
-from kusanya_books.request.days import DAY
+from kusanya_books.request.days import DAY, each_day
 
 AFTER: Final = "entries_after"
 """In what a pack was made from: the runs whose entries its own continue, each with its days."""

@@ -4,8 +4,8 @@ Its collections, what became known of its statements since, and the rest: of a d
 a close says no more than the first two.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import date, timedelta
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from kusanya_books.columns import POSTINGS
 from kusanya_books.judge.postings import COLLECTIONS, EXPLAINED, OVER_SINCE, PAID_SINCE
 from kusanya_books.read import pack_folder
 from kusanya_books.read.earlier_pack import BEGINS, COMPARED, EARNED_FILE
+from kusanya_books.request.days import each_day
 
 BOOKS_OTHERS: Final = "entries_of_statements"
 """Whether the entries of a pack book what statements tell, beside its collections."""
@@ -183,11 +184,6 @@ def given(operators: Iterable[str], *, has_settlement: bool) -> frozenset[str]:
 def books_others_of(manifest: Mapping[str, Any]) -> bool:
     """Return whether the entries of a pack book what its statements tell."""
     return bool(manifest.get(BOOKS_OTHERS, given_to(manifest)))
-
-
-def each_day(first: date, last: date) -> Iterator[date]:
-    """Return the days from one to another, both included."""
-    return (first + timedelta(days=number) for number in range((last - first).days + 1))
 
 
 def _part_of(kind: str) -> str:
