@@ -233,8 +233,8 @@ CARRIED = {
     "taken back": (-990, -990, "B9", [("paid_since", None, 28, -990)]),
     "taken back more": (-700, -990, "B9", [
         ("over_since", "settlement_over", 28, -290), ("paid_since", None, 28, -700)]),
-    "nothing was owed": (0, 990, "B9", [("not_booked", None, 28, 990)]),
-    "too much was paid before": (-50, 990, "B9", [("not_booked", None, 28, 990)]),
+    "nothing was owed": (0, 990, "B9", [("over_since", "settlement_over", 28, 990)]),
+    "too much was paid before": (-50, 990, "B9", [("over_since", "settlement_over", 28, 990)]),
     "counted then": (990, 990, "B0", [("not_booked", None, 28, 990)]),
 }  # fmt: skip
 """What was owed and is paid, the batch, and what is booked: kind, code, day and money."""

@@ -136,9 +136,11 @@ def of_books(rows: pd.DataFrame, *, finding: str) -> Iterator[Item]:
 def _of_payouts(settled: SettlementMatch | None, inputs: Inputs) -> Iterator[Item]:
     if settled is None:
         return
+    known = postings.known_days(inputs)
     for row in columns.records(settled.rows[settled.rows["break_id"].notna()]):
         is_break = row.standing == "break"
-        is_posted = postings.is_of_period(row.business_day, inputs.period)
+        day = row.business_day
+        is_posted = postings.is_of_period(day, inputs.period) or day.date() in known
         yield {
             **_same(row, "break_id", "break_code", "standing", "collection_id", "channel"),
             **_same(row, "currency", "suggested_action"),

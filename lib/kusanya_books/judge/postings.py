@@ -7,7 +7,8 @@ with one rounding.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from datetime import date
 from typing import Any, Final
 
 import msgspec
@@ -34,7 +35,7 @@ LINE_BREAK: Final = "line_break"
 PAID_SINCE: Final = "paid_since"
 """A payout of a day of an earlier period, which waited for it."""
 OVER_SINCE: Final = "over_since"
-"""What such a payout has beyond that."""
+"""What such a payout has beyond that, or any that is a break."""
 EXPLAINED: Final = "explained"
 """What breaks of the two kinds above had on the account for them, and is explained since."""
 NOT_BOOKED: Final = "not_booked"
@@ -42,6 +43,7 @@ NOT_BOOKED: Final = "not_booked"
 _REPEATED: Final = frozenset({"settlement_duplicate", "operator_line_again"})
 _READ_BEFORE: Final = "settlement_read_before"
 """The close that read such a line first has booked it."""
+_OVER: Final = "settlement_over"
 _FEES: Final = frozenset({"fee", "charge", "tax"})
 _WHOLE: Final = 10_000
 """Basis points of one."""
@@ -84,7 +86,7 @@ def postings(
     since: Counter[Key] = Counter(explained)
     last = pd.Timestamp(inputs.period.last)
     for key, money in (
-        *_settled(payouts, _Owed(inputs.carried), inputs.period),
+        *_settled(payouts, inputs),
         *_moved(operator, inputs.settled_channels),
     ):
         day = last if is_missing(key[0]) else key[0]
@@ -150,6 +152,18 @@ def taxes(fee: int, *, excise: int, vat: int) -> tuple[int, int]:
 def is_of_period(day: Any, period: Period) -> bool:
     """Return whether a period books a line of a day; one of collections may say no day."""
     return is_missing(day) or pd.Timestamp(period.first) <= day <= pd.Timestamp(period.last)
+
+
+def cleared(paid: int, owed: int) -> int:
+    """Return how much of a payout clears what is owed; what is too much is taken back as well."""
+    return max(0, min(paid, owed)) if paid > 0 else min(0, max(paid, owed))
+
+
+def known_days(inputs: Inputs) -> Container[date]:
+    """Return the days before the period of which a line that no earlier period read is new."""
+    if inputs.carried is None:
+        return ()
+    return {day for day in inputs.carried.settled_days() if day < inputs.period.first}
 
 
 def suspended_payout(row: Any) -> int:
@@ -267,35 +281,43 @@ class _Owed:
             for channel in {due["channel"], None}:
                 self._left[None, day, channel, currency] += net
 
-    def take(self, row: Any) -> int:
-        """Return how much of a payout is for that; a batch that was counted then pays no more."""
+    def take(self, row: Any) -> int | None:
+        """Return how much of a payout is for that, None where nothing was owed or paid too much.
+
+        A batch that was counted then pays no more.
+        """
         if not self._seen.isdisjoint((text_of(row.batch_id) or "").split()):
-            return 0
+            return None
         id_, channel = text_of(row.collection_id), text_of(row.channel) or None
         key = (None, row.business_day, channel, row.currency) if id_ is None else (id_,)
-        paid, left = int(row.net_settled), self._left[key]
-        # What was paid out beyond it is taken back in the same way.
-        taken = max(0, min(paid, left)) if paid > 0 else min(0, max(paid, left))
+        if key not in self._left:
+            return None
+        taken = cleared(int(row.net_settled), self._left[key])
         self._left[key] -= taken
         return taken
 
 
-def _settled(
-    payouts: SettlementMatch | None, owed: _Owed, period: Period
-) -> Iterator[tuple[Key, int]]:
+def _settled(payouts: SettlementMatch | None, inputs: Inputs) -> Iterator[tuple[Key, int]]:
     """Yield what was paid out; of a break what clears the earnings, and the rest apart."""
     if payouts is None:
         return
+    owed, known, first = (
+        _Owed(inputs.carried),
+        known_days(inputs),
+        pd.Timestamp(inputs.period.first),
+    )
     for row in columns.records(payouts.rows[payouts.rows["net_settled"] != 0]):
         where = (row.business_day, row.currency, row.channel)
         paid = int(row.net_settled)
         if row.break_code == _READ_BEFORE:
             continue
         if row.standing != BREAK:
-            clears = owed.take(row) if row.business_day < pd.Timestamp(period.first) else 0
-            yield (*where, PAID_SINCE if clears else PAYOUT, None), clears or paid
-            if clears and paid != clears:
-                yield (*where, OVER_SINCE, "settlement_over"), paid - clears
+            is_before = row.business_day < first
+            clears = owed.take(row) if is_before else None
+            parts: list[tuple[str, str | None, int]] = [(PAYOUT, None, paid)]
+            if clears is not None:
+                parts = [(PAID_SINCE, None, clears), (OVER_SINCE, _OVER, paid - clears)]
+            yield from (((*where, kind, code), money) for kind, code, money in parts if money)
         elif row.break_code in _REPEATED:
             yield (*where, NOT_BOOKED, row.break_code), paid
         else:
@@ -303,7 +325,8 @@ def _settled(
             if paid != apart:
                 yield (*where, PAYOUT, row.break_code), paid - apart
             if apart:
-                yield (*where, PAYOUT_BREAK, row.break_code), apart
+                is_since = not is_missing(row.business_day) and row.business_day.date() in known
+                yield (*where, OVER_SINCE if is_since else PAYOUT_BREAK, row.break_code), apart
 
 
 def _moved(

@@ -99,8 +99,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of operators' and banks' statements that the next period needs."""
     payouts: pd.DataFrame
     """The lines of the settlement statement that the bank's open items are about."""
-    settlement_lines: pd.DataFrame
-    """The lines of settlement statements that the next period's may have again."""
+    settlement_lines: pd.DataFrame | None
+    """The lines of settlement statements that the next period's may have again; None where they are
+    not kept."""
     earned: pd.DataFrame
     """What the payments of each day are, of the periods closed one after the other, as `POSTINGS`
     of collections."""

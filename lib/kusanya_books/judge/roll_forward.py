@@ -27,7 +27,7 @@ from kusanya_books.columns import (
 from kusanya_books.columns.dtypes import is_missing
 from kusanya_books.judge import carried_legs, findings, open_items, open_lines, postings, suspense
 from kusanya_books.judge.open_items import Item
-from kusanya_books.match import break_life, breaks, ledger
+from kusanya_books.match import break_life, breaks, ledger, settlement
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.ledger import LedgerMatch
 from kusanya_books.match.settlement import SettlementMatch
@@ -172,7 +172,7 @@ def roll(
         expected=_frame(ITEMS, expected),
         table=_table(endings, fresh),
         lines=carried.lines if inputs.ledger is None else open_lines.of(inputs, own, rows),
-        explained=suspense.explained(inputs.period, carried.period, endings, expected),
+        explained=suspense.explained(inputs.period, carried.period, endings, expected, since_due),
     )
 
 
@@ -315,13 +315,11 @@ def _of_days(inputs: Inputs, due: pd.DataFrame, compared: Compared) -> Iterator[
     By collections or by days, and of days for all channels or each, as the statement names them, or
     did then.
     """
-    named = {"collection_id": compared.by_item, "channel": "" not in compared.settled}
-    if inputs.statement is not None:
-        named = {name: bool(inputs.statement[name].notna().any()) for name in named}
+    kind = settlement.paid_for(inputs.statement, compared)
     sums: defaultdict[tuple[Any, ...], int] = defaultdict(int)
     for row in columns.dicts(due):
-        id_ = row["collection_id"] if named["collection_id"] else None
-        channel = row["channel"] if named["channel"] or id_ else None
+        id_ = row["collection_id"] if kind.item else None
+        channel = row["channel"] if kind.by_channel else None
         sums[row["business_day"], channel, row["currency"], id_] += int(row["net"])
     made = []
     for (day, channel, currency, id_), net in sorted(sums.items(), key=repr):
@@ -372,10 +370,13 @@ def _payout_now(was: Item, inputs: Inputs, due: int) -> Item | None:
         since = inputs.statement
         seen = set((was["reference"] or "").split())
         lines = since[_of_payout(was, since) & ~since["batch_id"].isin(seen)]
+        if was["collection_id"] is None:
+            lines = lines[lines["collection_id"].isna()]
         owed -= sum(int(net) for net in lines["net"])
     if abs(owed) <= inputs.tolerance.amount:
         return None
-    if owed != was["balance"]:
+    is_known_now = code == "settlement_unknown" and due
+    if owed != was["balance"] or is_known_now:
         code = "settlement_short" if owed > 0 else "settlement_over"
     within = inputs.tolerance.settle_days_of.get(was["channel"], inputs.tolerance.settle_days)
     if code == "settlement_pending" and age.days >= within:

@@ -28,12 +28,19 @@ def state_of(item: Item) -> tuple[Any, ...]:
 
 
 def explained(
-    span: Period, before: Period, endings: list[tuple[Item, Item | None]], expected: list[Item]
+    span: Period,
+    before: Period,
+    endings: list[tuple[Item, Item | None]],
+    expected: list[Item],
+    due: Mapping[str, int],
 ) -> Mapping[postings.Key, int]:
-    """Return what is explained of what entries of breaks hold, on days of which they are."""
+    """Return what is explained of what entries of breaks hold, on days of which they are.
+
+    `due` is what became due since for carried payouts, by the break's id.
+    """
     found: Counter[postings.Key] = Counter()
     for was, now in endings:
-        gone = _held(was) - (0 if now is None else _kept(was, now))
+        gone = _held(was) - (0 if now is None else _kept(was, now, due))
         found[_booked_as(was, was["carried_from"] or name_of(before))] += gone
     for item in expected:
         found[_booked_as(item, name_of(span))] += _held(item)
@@ -41,20 +48,30 @@ def explained(
 
 
 def _booked_as(item: Item, span: str) -> postings.Key:
-    """Return the key of an item that the close of a span booked, or of that span's nearest day."""
+    """Return the key of an item that the close of a span booked.
+
+    A payout is booked under the day that it is for, a line under a day of the span.
+    """
     first, last = map(pd.Timestamp, span.split(".."))
-    day = last if is_missing(item["day"]) else min(max(item["day"], first), last)
+    day = last if is_missing(item["day"]) else item["day"]
+    if item["leg"] != STATEMENT:
+        day = min(max(day, first), last)
     channel = None if is_missing(item["channel"]) else item["channel"]
     return day, item["currency"], channel, postings.EXPLAINED, item["break_code"]
 
 
 def suspended(was: Item, now: Item, due: Mapping[str, int]) -> int:
     """Return what entries hold of a carried item, this period's own among them."""
-    kept = _kept(was, now)
+    kept = _kept(was, now, due)
     if was["leg"] != STATEMENT:
         return kept
-    owed = was["balance"] + due.get(was["break_id"], 0)
-    return kept - now["balance"] if owed * now["balance"] < 0 else kept
+    owed = _owed(was, due)
+    paid = owed - int(now["balance"])
+    return kept + paid - postings.cleared(paid, owed)
+
+
+def _owed(was: Item, due: Mapping[str, int]) -> int:
+    return int(was["balance"]) + due.get(was["break_id"], 0)
 
 
 def _held(item: Item) -> int:
@@ -62,12 +79,12 @@ def _held(item: Item) -> int:
     return 0 if is_missing(known) else int(known)
 
 
-def _kept(was: Item, now: Item) -> int:
+def _kept(was: Item, now: Item, due: Mapping[str, int]) -> int:
     """Return what earlier entries hold of a carried item: never more of it than is open still."""
     held = _held(was)
     if was["leg"] != STATEMENT:
         return held if state_of(was) == state_of(now) else _between(held, _held(now))
-    return _between(held, -now["balance"])
+    return _between(_between(held, -_owed(was, due)), -now["balance"])
 
 
 def _between(held: int, left: int) -> int:

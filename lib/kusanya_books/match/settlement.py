@@ -1,6 +1,6 @@
 """Did the money arrive: the provider's settlement statement against what collections earned."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import date
 
 import msgspec
@@ -25,7 +25,7 @@ from kusanya_books.match import break_life, breaks
 from kusanya_books.match.breaks import RULES
 from kusanya_books.request import earlier_period
 from kusanya_books.request.days import Period
-from kusanya_books.request.earlier_period import EarlierPeriod
+from kusanya_books.request.earlier_period import Compared, EarlierPeriod
 from kusanya_books.request.quality import with_unread
 from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import (
@@ -50,12 +50,13 @@ OWED = Schema(
 for it is of that period. `net` is what the provider owes; below zero where it paid too much."""
 NONE_PLACED = frame(STATEMENT, {name: [] for name in STATEMENT.columns})
 _BEFORE = Schema("settled before", {"channel": DType.TEXT})
-_DAYS = Schema("days", {"day": DType.DAY})
+_DAYS = Schema("days", {"day": DType.DAY, "by_item": DType.FLAG})
 _READ = Schema(
     "read before",
     {
         "business_day": DType.DAY,
         "batch_id": DType.TEXT,
+        "collection_id": DType.TEXT,
         "channel": DType.TEXT,
         "currency": DType.TEXT,
         "net": DType.WHOLE,
@@ -87,6 +88,14 @@ class SettlementMatch(msgspec.Struct, frozen=True, kw_only=True):
         return int(left.abs().sum())
 
 
+class PaidFor(msgspec.Struct, frozen=True):
+    """What each line of a statement is for: a collection, else a day, and of which channels."""
+
+    item: bool
+    by_channel: bool
+    """Whether it is for one channel, and not for all together."""
+
+
 class Known(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of payouts beside the statement."""
 
@@ -97,10 +106,12 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     paid_by_operators: Collection[tuple[str, str]] = ()
     """Channels and currencies that the statement is not of."""
     read: pd.DataFrame | None = None
-    """The lines by day that earlier periods read, as `STATEMENT`."""
-    days: Collection[date] = ()
-    """Days before the period whose payouts by day were compared: none of them waits for one that
-    is not in `owed`."""
+    """The lines that earlier periods read, as `STATEMENT`."""
+    days: Mapping[date, bool] = {}
+    """Days before the period whose payouts were compared, and whether by collections: none of them
+    waits for one that is not in `owed`."""
+    before: Compared | None = None
+    """The newest period whose statement has a line."""
 
 
 NOTHING = Known()
@@ -117,13 +128,14 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
         tolerance=inputs.tolerance,
         as_of=inputs.judged_on,
         known=Known(
-            owed=None if inputs.carried is None else _owed(inputs.carried),
+            owed=None if inputs.carried is None else _owed(inputs.carried, inputs.statement),
             settled_before=()
             if inputs.carried is None
             else inputs.carried.settled_before(inputs.period.first),
             paid_by_operators=inputs.paid_by_operators,
             read=None if inputs.carried is None else inputs.carried.settlement_lines,
-            days=() if inputs.carried is None else inputs.carried.settled_days(),
+            days={} if inputs.carried is None else inputs.carried.settled_days(),
+            before=None if inputs.carried is None else inputs.carried.settlement,
         ),
         everything=everything,
     )
@@ -132,14 +144,26 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
     return msgspec.structs.replace(settled, bridge=bridge, rows=rows)
 
 
-def _owed(carried: EarlierPeriod) -> pd.DataFrame:
-    """Return what an earlier period left open, and the days of which more became known since."""
+def paid_for(statement: pd.DataFrame | None, before: Compared | None) -> PaidFor:
+    """Return what the lines of a statement are for; without one it is like the one before it."""
+    if statement is not None and not statement.empty:
+        item = bool(statement["collection_id"].notna().any())
+        return PaidFor(item, item or bool(statement["channel"].notna().any()))
+    if before is None:
+        return PaidFor(item=False, by_channel=True)
+    return PaidFor(before.by_item, before.by_item or "" not in before.settled)
+
+
+def _owed(carried: EarlierPeriod, statement: pd.DataFrame) -> pd.DataFrame:
+    """Return what an earlier period left open, and what became known of its days since."""
     items = carried.items[carried.items["leg"] == earlier_period.STATEMENT]
     named = items.rename(columns={"day": "business_day", "balance": "net"})
     mine = named[list(OWED.columns)]
     if carried.due_since is None:
         return frame(OWED, mine)
-    since = carried.due_since.assign(collection_id=None)[list(OWED.columns)]
+    since = carried.due_since[list(OWED.columns)]
+    if not paid_for(statement, carried.settlement).item:
+        since = since.assign(collection_id=None)
     return frame(OWED, pd.concat([mine, since.astype(mine.dtypes)], ignore_index=True))
 
 
@@ -173,12 +197,13 @@ def match(
         before = frame(_BEFORE, {"channel": list(known.settled_before)})
         engine.register("settled_before", before, _BEFORE)
         engine.register("read_before", _read(known.read), _READ)
-        engine.register("paid_days", frame(_DAYS, {"day": sorted(known.days)}), _DAYS)
+        days = {"day": list(known.days), "by_item": list(known.days.values())}
+        engine.register("paid_days", frame(_DAYS, days), _DAYS)
         engine.register("paid_by_operators", _payers(known.paid_by_operators), PAYERS)
         engine.define(terms(period, tolerance, as_of=as_of))
-        unnamed = not (statement.empty or statement["channel"].notna().any() or named.any())
-        item = frame(_GRANULARITY, {"item": [bool(named.any())], "by_channel": [not unnamed]})
-        engine.register("granularity", item, _GRANULARITY)
+        kind = msgspec.structs.asdict(paid_for(statement, known.before))
+        one = frame(_GRANULARITY, {name: [value] for name, value in kind.items()})
+        engine.register("granularity", one, _GRANULARITY)
         engine.register("rules", breaks.table(breaks.SETTLEMENT), RULES)
         engine.register("settle_days_of", settle_days(tolerance), SETTLE_DAYS)
         engine.run(query("settlement/days"))
@@ -197,7 +222,7 @@ def _read(lines: pd.DataFrame | None) -> pd.DataFrame:
     """Return the lines that earlier periods read, each once."""
     if lines is None:
         return empty(_READ)
-    texts = {name: lines[name].fillna("") for name in ("batch_id", "channel")}
+    texts = {name: lines[name].fillna("") for name in ("batch_id", "collection_id", "channel")}
     named = lines.assign(**texts)[list(_READ.columns)]
     return frame(_READ, named.drop_duplicates(ignore_index=True))
 

@@ -32,6 +32,7 @@ from kusanya_books.judge.report import (
     ReportVerdict,
     report,
 )
+from kusanya_books.match import settlement
 from kusanya_books.match.ledger import Progress
 from kusanya_books.pack import kept_receipts, late_changes, summary, write
 from kusanya_books.pack.imprint import imprint
@@ -284,7 +285,7 @@ def pack(
             "run_id": run_id,
             "verdict": verdict.value,
             "made_from": identity,
-            earlier_pack.COMPARED: msgspec.to_builtins(_all_compared(made.inputs)),
+            earlier_pack.COMPARED: msgspec.to_builtins(_all_compared(made)),
             earlier_pack.NOT_CLOSED: msgspec.to_builtins(_not_closed(made.inputs, verdict)),
             earlier_pack.PAYERS: sorted(made.inputs.paid_by_operators),
             earlier_pack.BEGINS: own.begins.isoformat(),
@@ -334,9 +335,11 @@ def _not_closed(inputs: Inputs, verdict: ReportVerdict) -> list[tuple[date, date
     return [*earlier, *([(inputs.period.first, inputs.period.last)] if is_own else [])]
 
 
-def _all_compared(inputs: Inputs) -> tuple[Compared, ...]:
+def _all_compared(made: Report) -> tuple[Compared, ...]:
     """Return what was given to this close, and to those before it; like follows like as one."""
+    inputs, keeps_lines = made.inputs, made.settlement_lines is not None
     statement = inputs.statement
+    before = None if inputs.carried is None else inputs.carried.settlement
     own = Compared(
         first=inputs.period.first,
         last=inputs.period.last,
@@ -344,9 +347,12 @@ def _all_compared(inputs: Inputs) -> tuple[Compared, ...]:
         operators=inputs.operator_channels,
         has_settlement=statement is not None,
         settled=sorted({name or "" for name, _ in inputs.settled_channels}),
-        by_item=statement is not None and bool(statement["collection_id"].notna().any()),
+        by_item=statement is not None and settlement.paid_for(statement, before).item,
+        keeps_lines=keeps_lines,
     )
     earlier = () if inputs.carried is None else inputs.carried.compared
+    if not keeps_lines:
+        earlier = tuple(msgspec.structs.replace(one, keeps_lines=False) for one in earlier)
     if not earlier:
         return (own,)
     *others, newest = earlier

@@ -145,13 +145,14 @@ def _write_tables(made: Report, folder: Path, report_step: Progress) -> dict[str
 
 def _write_facts(made: Report, folder: Path) -> list[tuple[str, str]]:
     """Write what a later run reads of this one; return the digest of each file by its name."""
+    kept = made.settlement_lines
     frames = (
         (ITEMS_FILE, ITEMS, made.items),
         (LINES_FILE, LEDGER, made.lines),
         (MOVEMENTS_FILE, MOVEMENTS, made.movements),
         (PAYOUTS_FILE, STATEMENT, made.payouts),
         (EARNED_FILE, POSTINGS, made.earned),
-        (SETTLEMENT_FILE, STATEMENT, made.settlement_lines),
+        (SETTLEMENT_FILE, STATEMENT, columns.empty(STATEMENT) if kept is None else kept),
     )
     facts: list[tuple[str, Schema, Iterable[pa.Table]]] = [
         (CLOSED_FILE, CLOSED, made.closed()),

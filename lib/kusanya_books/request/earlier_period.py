@@ -18,6 +18,8 @@ STATEMENT: Final = "statement"
 _MONTH: Final = 31 * DAY
 REMEMBERED: Final = 92 * DAY
 """For how many days the lines of settlement statements are kept."""
+REMEMBERED_LINES: Final = 200_000
+"""How many of them are kept: where there are more, none is."""
 CARRIED: Final = r" \(until \d+-\d+-\d+\)$"
 """How the name of a file ends whose lines were carried from an earlier period, as a pattern."""
 
@@ -36,6 +38,8 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """The channels that it names; one without a name stands for all."""
     by_item: bool = False
     """Whether it names each collection."""
+    keeps_lines: bool = False
+    """Whether its lines are kept, so that they are known where a later file repeats them."""
 
 
 class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,8 +63,8 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     payouts: pd.DataFrame | None = None
     """Lines of the settlement statement that a bank's open item is about."""
     settlement_lines: pd.DataFrame | None = None
-    """The lines by day of settlement statements that it and those before it read, as `STATEMENT`:
-    the next file may have them again."""
+    """The lines of settlement statements that it and those before it read, as `STATEMENT`: the next
+    file may have them again."""
     paid_since: pd.DataFrame | None = None
     """What succeeded in it or before, as is known since its close, as `SINCE`: no side has agreed
     to it."""
@@ -117,13 +121,18 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         settled = [any(first <= day <= last for first, last in spans) for day in days]
         return due[pd.Series(settled, due.index, dtype="bool")]
 
-    def settled_days(self) -> frozenset[date]:
-        """Return the days whose payouts were compared by day, and the lines of which are known."""
-        spans = [(one.first, one.last) for one in self.compared if one.has_settlement]
-        if self.settlement_lines is None or any(one.by_item for one in self.compared):
-            return frozenset()
+    def settled_days(self) -> dict[date, bool]:
+        """Return the days whose payouts were compared, and whether by collections.
+
+        Only those of which the lines are known.
+        """
         begins = self.period.last - REMEMBERED
-        return frozenset(day for first, last in spans for day in each_day(max(first, begins), last))
+        spans = [one for one in self.compared if one.has_settlement and one.keeps_lines]
+        found: dict[date, bool] = {}
+        for one in spans:
+            for day in each_day(max(one.first, begins), one.last):
+                found[day] = found.get(day, False) or one.by_item
+        return found
 
     @property
     def operators(self) -> frozenset[str]:

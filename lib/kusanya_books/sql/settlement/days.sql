@@ -5,6 +5,21 @@
 -- it is split into those days. A statement with a line for each collection needs none of this.
 -- A line below zero takes something back: it pays no day.
 
+-- What an earlier period left open of a day, where lines are for collections of a day as a whole.
+CREATE TEMP VIEW days_open AS
+SELECT
+    w.business_day::DATE AS day,
+    CASE WHEN g.by_channel THEN coalesce(w.channel, '') ELSE '' END AS channel,
+    w.currency,
+    sum(w.net)::BIGINT AS net
+FROM owed AS w
+CROSS JOIN granularity AS g
+WHERE w.business_day < {first_day} AND (w.collection_id IS NULL OR NOT g.item)
+GROUP BY
+    w.business_day::DATE,
+    CASE WHEN g.by_channel THEN coalesce(w.channel, '') ELSE '' END,
+    w.currency;
+
 -- A statement that names no channel is of all of them together; what operators pay out themselves is in
 -- none.
 CREATE TEMP VIEW successes AS
@@ -15,19 +30,25 @@ SELECT
     c.currency,
     c.amount,
     c.fee,
-    g.item
+    g.item AND w.day IS NULL AS item
 FROM collections AS c
 CROSS JOIN granularity AS g
+LEFT JOIN days_open AS w
+    ON w.day = c.business_day::DATE
+    AND w.currency = c.currency
+    AND w.channel = CASE WHEN g.by_channel THEN coalesce(c.channel, '') ELSE '' END
 ANTI JOIN paid_by_operators AS o ON o.channel = c.channel AND o.currency = c.currency
 WHERE c.status IN {paid} AND c.business_day IS NOT NULL;
 
+-- A line for a collection of such a day is for the day.
 CREATE TEMP TABLE paid_lines AS
 SELECT
     s.line_no,
     s.batch_id,
-    s.collection_id,
-    s.business_day,
-    coalesce(s.channel, '') AS channel,
+    s.collection_id AS named,
+    CASE WHEN c.id IS NULL THEN s.collection_id END AS collection_id,
+    coalesce(c.business_day, s.business_day) AS business_day,
+    coalesce(c.channel, s.channel, '') AS channel,
     s.currency,
     s.gross,
     s.fee,
@@ -36,13 +57,14 @@ SELECT
     s.net < 0 AS is_back,
     k.net IS NOT NULL AS is_again
 FROM statement AS s
+LEFT JOIN successes AS c ON c.id = s.collection_id AND c.currency = s.currency AND NOT c.item
 LEFT JOIN read_before AS k
     ON k.business_day = s.business_day
     AND k.currency = s.currency
     AND k.net = s.net
     AND k.channel = coalesce(s.channel, '')
     AND k.batch_id = coalesce(s.batch_id, '')
-    AND s.collection_id IS NULL;
+    AND k.collection_id = coalesce(s.collection_id, '');
 
 CREATE TEMP TABLE days_earned AS
 SELECT
@@ -53,7 +75,8 @@ SELECT
     sum(c.fee)::BIGINT AS fee,
     sum(c.amount - c.fee)::BIGINT AS net
 FROM successes AS c
-WHERE NOT c.item
+CROSS JOIN granularity AS g
+WHERE NOT g.item
 GROUP BY c.business_day::DATE, c.channel, c.currency;
 
 CREATE TEMP TABLE days_paid AS
@@ -86,6 +109,7 @@ CREATE TEMP TABLE shifted AS
 SELECT
     s.line_no,
     s.batch_id,
+    s.named,
     s.collection_id,
     CASE
         WHEN f.days IS NULL OR s.is_back THEN s.business_day
@@ -126,20 +150,6 @@ LEFT JOIN days_earned AS e
     ON e.day = f.day AND e.channel = f.channel AND e.currency = f.currency
 WHERE f.lines = 1 AND coalesce(abs(f.net - e.net) > {amount_tolerance}, TRUE);
 
--- Of earlier days those that wait for money: one that was paid too much waits for none.
-CREATE TEMP VIEW days_owed AS
-SELECT
-    w.business_day::DATE AS day,
-    CASE WHEN g.by_channel THEN coalesce(w.channel, '') ELSE '' END AS channel,
-    w.currency
-FROM owed AS w
-CROSS JOIN granularity AS g
-GROUP BY
-    w.business_day::DATE,
-    CASE WHEN g.by_channel THEN coalesce(w.channel, '') ELSE '' END,
-    w.currency
-HAVING sum(w.net) > 0;
-
 CREATE TEMP TABLE split_days AS
 WITH runs AS (
     SELECT
@@ -163,9 +173,13 @@ WITH runs AS (
     WHERE e.day >= {first_day}
         OR NOT EXISTS (SELECT 1 FROM settled_before AS b WHERE b.channel IN ('', e.channel))
         OR EXISTS (
+            -- A day that was paid too much waits for none.
             SELECT 1
-            FROM days_owed AS w
-            WHERE w.day = e.day AND w.currency = e.currency AND w.channel IN ('', e.channel)
+            FROM days_open AS w
+            WHERE w.day = e.day
+                AND w.currency = e.currency
+                AND w.channel IN ('', e.channel)
+                AND w.net > 0
         )
 ),
 
@@ -205,6 +219,7 @@ UNION ALL
 SELECT
     s.line_no,
     s.batch_id,
+    s.named,
     s.collection_id,
     d.day::TIMESTAMP AS business_day,
     s.channel,

@@ -34,13 +34,13 @@ CREATE TEMP TABLE lines AS
 WITH dated AS (
     SELECT
         CASE
-            WHEN g.item THEN concat_ws(chr(31), s.collection_id, s.currency)
+            WHEN s.collection_id IS NOT NULL THEN concat_ws(chr(31), s.collection_id, s.currency)
             ELSE concat_ws(chr(31), s.business_day::VARCHAR, s.channel, s.currency)
         END AS unit_said,
-        g.item,
+        s.collection_id IS NOT NULL AS item,
         s.is_again AND s.business_day < {first_day} AS known,
         s.*
-    FROM placed AS s, granularity AS g
+    FROM placed AS s
 ),
 
 batches AS (
@@ -56,13 +56,12 @@ units AS (
         CASE WHEN s.is_back AND NOT s.item THEN b.unit ELSE s.unit_said END AS unit,
         row_number() OVER (
             PARTITION BY
-                s.batch_id, s.collection_id, s.business_day, s.channel, s.currency, s.gross, s.fee,
-                s.net
+                s.batch_id, s.named, s.business_day, s.channel, s.currency, s.gross, s.fee, s.net
             ORDER BY s.line_no
         ) > 1 AS copied,
         row_number() OVER (
             PARTITION BY
-                s.collection_id, s.business_day, s.channel, s.currency, s.net
+                s.named, s.business_day, s.channel, s.currency, s.net
             ORDER BY s.line_no
         ) > 1 AS repeated,
         NOT s.item
@@ -144,18 +143,23 @@ WHERE again OR known OR unit IS NULL;
 
 -- What an earlier period left open is paid, or taken back, for that period.
 CREATE TEMP TABLE owed_units AS
-SELECT DISTINCT
-    CASE
-        WHEN c.collection_id IS NOT NULL THEN concat_ws(chr(31), c.collection_id, c.currency)
-        ELSE concat_ws(
-            chr(31),
-            c.business_day::VARCHAR,
-            CASE WHEN g.by_channel THEN coalesce(c.channel, '') ELSE '' END,
-            c.currency
-        )
-    END AS unit
-FROM owed AS c
-CROSS JOIN granularity AS g;
+WITH units AS (
+    SELECT
+        CASE
+            WHEN c.collection_id IS NOT NULL THEN concat_ws(chr(31), c.collection_id, c.currency)
+            ELSE concat_ws(
+                chr(31),
+                c.business_day::VARCHAR,
+                CASE WHEN g.by_channel THEN coalesce(c.channel, '') ELSE '' END,
+                c.currency
+            )
+        END AS unit,
+        c.business_day
+    FROM owed AS c
+    CROSS JOIN granularity AS g
+)
+
+SELECT unit, min(business_day) AS business_day FROM units GROUP BY unit;
 
 -- A fee is claimed where the payout's gross is what was earned; any other difference is of the payout.
 -- Of another period a payout is shown with its sum: what was earned there is judged there.
@@ -174,6 +178,7 @@ SELECT
             AND coalesce(t.business_day NOT BETWEEN {first_day} AND {last_day}, FALSE)
             THEN 'settlement_outside'
         WHEN o.unit IS NULL THEN 'settlement_unexpected'
+        WHEN NOT o.inside AND p.day IS NOT NULL AND t.has_back THEN 'settlement_taken_back'
         WHEN NOT o.inside AND p.day IS NOT NULL THEN 'settlement_over'
         WHEN NOT o.inside THEN 'settlement_other_period'
         WHEN t.line_no IS NULL
@@ -191,7 +196,10 @@ SELECT
         WHEN t.net <> o.net THEN 'settlement_within_tolerance'
         ELSE 'settled'
     END AS break_code,
-    coalesce(o.business_day, t.business_day) AS business_day,
+    CASE
+        WHEN t.known THEN t.business_day
+        ELSE coalesce(o.business_day, w.business_day, t.business_day)
+    END AS business_day,
     coalesce(o.channel, t.channel) AS channel,
     coalesce(o.currency, t.currency) AS currency,
     coalesce(o.collection_id, t.collection_id) AS collection_id,
@@ -212,5 +220,6 @@ FULL OUTER JOIN theirs AS t ON t.unit = o.unit
 LEFT JOIN settle_days_of AS d ON d.channel = o.channel
 LEFT JOIN (SELECT DISTINCT id FROM collections) AS k ON k.id = t.collection_id
 LEFT JOIN owed_units AS w ON w.unit = t.unit_said
-LEFT JOIN paid_days AS p ON p.day = o.business_day::DATE AND o.collection_id IS NULL
+LEFT JOIN paid_days AS p
+    ON p.day = o.business_day::DATE AND (o.collection_id IS NOT NULL OR NOT p.by_item)
 WHERE o.inside OR t.line_no IS NOT NULL;
