@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from tests.kit.accounting_shop import FEE, Shop, day
 
+from kusanya_books.judge import carried_legs
 from kusanya_books.read import earlier_pack, pack_folder
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
@@ -61,13 +62,14 @@ def test_a_payment_known_late_waits_for_its_payout_whatever_the_file_repeats(
 
 
 @pytest.mark.parametrize("has_all", [False, True], ids=["by night", "month to date"])
-def test_a_day_that_was_settled_and_is_paid_again_is_a_break_until_it_is_taken_back(
-    tmp_path: Path, *, has_all: bool
+@pytest.mark.parametrize("id_", ["", "col_0"], ids=["by day", "by item"])
+def test_what_was_settled_and_is_paid_again_is_a_break_until_it_is_taken_back(
+    tmp_path: Path, *, has_all: bool, id_: str
 ) -> None:
-    nights = Nights(tmp_path, has_all=has_all)
+    nights = Nights(tmp_path, has_all=has_all, by_item=bool(id_))
     assert nights.close(0).empty
     assert nights.close(1).empty
-    [again] = nights.close(2, f"P9,{day(0)},MPESA_TZ,TZS,981,").to_dict("records")
+    [again] = nights.close(2, f"P9,{day(0)},MPESA_TZ,TZS,981,{id_}").to_dict("records")
     assert (again["break_code"], again["balance"], again["day"].date()) == (
         "settlement_over", -981, day(0)
     )  # fmt: skip
@@ -76,7 +78,35 @@ def test_a_day_that_was_settled_and_is_paid_again_is_a_break_until_it_is_taken_b
     [still] = nights.close(3).to_dict("records")
     assert (still["break_id"], still["balance"]) == (again["break_id"], -981)
     assert nights.not_booked() == []
-    assert nights.close(4, f"B9,{day(0)},MPESA_TZ,TZS,-981,").empty
+    assert nights.close(4, f"B9,{day(0)},MPESA_TZ,TZS,-981,{id_}").empty
+    assert nights.shop.holds("Suspense") == 0
+
+
+def test_what_is_paid_before_it_is_known_and_once_more_afterwards_is_paid_too_much(
+    tmp_path: Path,
+) -> None:
+    nights = Nights(tmp_path, has_all=False, by_item=True)
+    late = nights.shop.pay(day(0), 500, is_heard=False)
+    line = f"MPESA_TZ,TZS,{DUE},col_{late.number}"
+    codes = []
+    for number in range(4):
+        if number == 1:
+            nights.shop.hear(late)
+        more = {0: f"A,{day(0)},{line}", 1: f"B,{day(1)},{line}"}.get(number)
+        codes += nights.close(number, *([more] if more else []))["break_code"].tolist()
+        assert nights.shop.holds("Suspense") == -DUE
+    assert codes == ["settlement_unknown", *["settlement_over"] * 3]
+
+
+@pytest.mark.parametrize("most", [0, 100], ids=["too many", "few"])
+def test_lines_of_collections_are_kept_unless_they_are_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(carried_legs, "REMEMBERED_LINES", most)
+    nights = Nights(tmp_path, has_all=True, by_item=True)
+    assert nights.close(0).empty
+    assert nights.close(1).empty
+    assert nights.not_booked() == ([] if most else [f"{day(0)},MPESA_TZ,,982"])
 
 
 @pytest.mark.parametrize("by_item", [False, True], ids=["by day", "by item"])
@@ -89,10 +119,11 @@ def test_a_day_without_a_file_of_its_own_is_paid_by_the_next(
 
 
 @pytest.mark.parametrize("has_all", [False, True], ids=["by night", "month to date"])
+@pytest.mark.parametrize("by_item", [False, True], ids=["by day", "by item"])
 def test_a_line_that_is_dated_by_its_payout_is_known_again(
-    tmp_path: Path, *, has_all: bool
+    tmp_path: Path, *, has_all: bool, by_item: bool
 ) -> None:
-    nights = Nights(tmp_path, has_all=has_all, later=1)
+    nights = Nights(tmp_path, has_all=has_all, by_item=by_item, later=1)
     for number in range(4):
         [waits] = nights.close(number).to_dict("records")
         assert (waits["break_code"], waits["day"].date()) == ("settlement_missing", day(number))
