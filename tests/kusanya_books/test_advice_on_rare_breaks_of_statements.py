@@ -1,7 +1,7 @@
 """Breaks that few months have: the advice of each followed, in March closed again and in April."""
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -13,12 +13,13 @@ from tests.kit.movements import movements_of
 
 from kusanya_books import columns
 from kusanya_books.columns import DUE, INTENTS, LEDGER, STATEMENT
-from kusanya_books.judge import roll_forward
+from kusanya_books.judge import carried_payouts
 from kusanya_books.judge.report import Report, ReportVerdict, report
 from kusanya_books.read import load
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import period
-from kusanya_books.request.earlier_period import EarlierPeriod
+from kusanya_books.request.earlier_period import Compared, EarlierPeriod
+from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import PLAIN, Tolerance
 
 pytestmark = pytest.mark.usefixtures("no_settings")
@@ -361,7 +362,7 @@ def test_what_became_due_since_is_owed_as_the_statement_names_payouts(
         for names, is_by_item in zip(settled, (by == "item", by != "item"), strict=True)
     )
     now = msgspec.structs.replace(plain, statement=given)
-    found = list(roll_forward._of_days(now, due, other))
+    found = list(of_days(now, due, other))
     shillings = [item for item in found if item["currency"] == "TZS"]
     assert {(one["channel"], one["collection_id"]): one["balance"] for one in shillings} == owed
     assert {one["break_code"] for one in shillings} == {"settlement_missing"}
@@ -369,7 +370,12 @@ def test_what_became_due_since_is_owed_as_the_statement_names_payouts(
     assert (kenya["break_code"], kenya["amount"]) == ("settlement_over", 300)
     assert len({one["break_id"] for one in found}) == len(found)
     none = msgspec.structs.replace(plain, statement=None)
-    assert list(roll_forward._of_days(none, due, then)) == found, "as it was named then"
+    assert list(of_days(none, due, then)) == found, "as it was named then"
+
+
+def of_days(inputs: Inputs, due: pd.DataFrame, before: Compared) -> Iterator[dict[str, Any]]:
+    lines = columns.empty(STATEMENT) if inputs.statement is None else inputs.statement
+    return carried_payouts.of_days(inputs, due, lines, before=before)
 
 
 def test_what_became_due_since_waits_as_long_as_its_channel_pays_out_late() -> None:
@@ -393,7 +399,7 @@ def test_what_became_due_since_waits_as_long_as_its_channel_pays_out_late() -> N
             judged_on=date(2026, 3, judged_on),
             tolerance=Tolerance(settle_days_of={"TIGO_TZ": 2}),
         )
-        rows = roll_forward._of_days(given, due, compared(period("2026-03"))[0])
+        rows = of_days(given, due, compared(period("2026-03"))[0])
         found[judged_on] = {row["channel"]: (row["break_code"], row["standing"]) for row in rows}
     waits, lacks = ("settlement_pending", "expected"), ("settlement_missing", "break")
     assert found == {

@@ -14,7 +14,7 @@ from tests.kit.chain.faults import Planted, Planter
 
 from kusanya_books import columns
 from kusanya_books.columns import DUE
-from kusanya_books.judge import findings, roll_forward
+from kusanya_books.judge import carried_payouts, findings
 from kusanya_books.judge.report import ReportVerdict
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
@@ -177,6 +177,6 @@ def test_of_two_payouts_of_a_day_what_became_due_since_clears_the_one_of_its_sum
             "net": [982, 3_928, 9_999],
         },
     )
-    found, rest = roll_forward.due_of([items[at] for at in order], due)
+    found, rest = carried_payouts.due_of([items[at] for at in order], due)
     assert found == {"unexpected": 4_910}
     assert rest["collection_id"].tolist() == ["c"]

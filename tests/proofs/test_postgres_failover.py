@@ -71,6 +71,13 @@ class Crowd:
             time.sleep(0.01)
         return time.monotonic() - began
 
+    def wait_to_be_refused(self) -> None:
+        """Wait until a delivery was refused, else the server is back before anybody missed it."""
+        before, began = self.refused, time.monotonic()
+        while self.refused == before:
+            assert time.monotonic() - began < 30, "the receiver acknowledges without its database"
+            time.sleep(0.01)
+
     def stop(self) -> None:
         """End and wait."""
         self._over.set()

@@ -5,7 +5,7 @@ command and the notebooks. The verdict is reconciled only when nothing on it is 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import pandas as pd
@@ -334,3 +334,8 @@ def _unpriced(found: pd.DataFrame) -> list[Sums]:
 def _late(late: pd.DataFrame) -> list[Sums]:
     firsts = late[~late["key"].duplicated()]
     return _sums(firsts, "amount_effect") or []
+
+
+def of_carried(item: Mapping[str, Any]) -> str | None:
+    """Return the finding of what an earlier period left open; None of what is no break."""
+    return CARRIED if item["standing"] == "break" else None

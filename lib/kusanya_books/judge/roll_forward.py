@@ -25,13 +25,21 @@ from kusanya_books.columns import (
     ROLLED,
 )
 from kusanya_books.columns.dtypes import is_missing
-from kusanya_books.judge import carried_legs, findings, open_items, open_lines, postings, suspense
+from kusanya_books.judge import (
+    carried_legs,
+    carried_payouts,
+    findings,
+    open_items,
+    open_lines,
+    postings,
+    suspense,
+)
 from kusanya_books.judge.open_items import Item
-from kusanya_books.match import break_life, breaks, ledger, settlement
+from kusanya_books.match import break_life, breaks, ledger
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.ledger import LedgerMatch
 from kusanya_books.match.settlement import SettlementMatch
-from kusanya_books.request.earlier_period import BOOKS, STATEMENT, Compared, EarlierPeriod
+from kusanya_books.request.earlier_period import BOOKS, STATEMENT, EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 
 CLEARED: Final = "cleared"
@@ -100,7 +108,7 @@ class _Became:
         fresh = self._fresh[was["reference"], was["currency"]]
         if was["reference"] is None or not fresh:
             return None
-        return fresh.pop() if len(fresh) == 1 else {**was, "finding": _finding(was)}
+        return fresh.pop() if len(fresh) == 1 else {**was, "finding": findings.of_carried(was)}
 
 
 def roll(
@@ -121,18 +129,18 @@ def roll(
     carried = inputs.carried
     if carried is None:
         return _first_period(inputs, items, list(new.values()), own)
-    placed = inputs
-    if payouts is not None:
-        placed = msgspec.structs.replace(inputs, statement=payouts.placed)
     books = inputs.books
     rows = _judge_books(inputs, carried, books)
     judged = {} if rows is None else _open(rows)
     other = carried_legs.judge(inputs, carried, new.values(), own=bank)
     refunds, rolled = _Refunds(books), list(filter(_is_rolled, columns.dicts(carried.items)))
     became = _Became(judged, rolled)
-    since_due, not_paid_out = due_of(
+    since_due, not_paid_out = carried_payouts.due_of(
         rolled, columns.empty(DUE) if carried.due_since is None else carried.due_since
     )
+    said = inputs.statement if payouts is None else payouts.placed
+    lines = columns.empty(columns.STATEMENT) if said is None else said
+    since_paid, not_owed = carried_payouts.paid_of(rolled, lines, since_due)
     payers = inputs.paid_by_operators
     endings = [
         (
@@ -142,13 +150,14 @@ def roll(
             if was["leg"] == STATEMENT and (was["channel"], was["currency"]) in payers
             else _now(
                 was,
-                placed,
+                inputs,
                 other.now,
                 new,
                 books=books,
                 refunds=refunds,
                 became=became,
                 since_due=since_due,
+                since_paid=since_paid,
             ),
         )
         for was in rolled
@@ -161,7 +170,9 @@ def roll(
     fresh = [item for id_, item in new.items() if id_ not in taken]
     of_days = [
         item
-        for item in _of_days(placed, carried.settled_of(not_paid_out), carried.settlement)
+        for item in carried_payouts.of_days(
+            inputs, carried.settled_of(not_paid_out), not_owed, before=carried.settlement
+        )
         if (item["channel"], item["currency"]) not in payers
     ]
     lacking = [*judged.values(), *other.since, *of_days]
@@ -270,14 +281,18 @@ def _now(
     refunds: _Refunds,
     became: "_Became",
     since_due: Mapping[str, int],
+    since_paid: Mapping[str, int],
 ) -> Item | None:
     """Return what a carried item is now, None where it is cleared."""
     if was["leg"] in carried_legs.LEGS:
         now = legs[was["break_id"]]
     elif was["leg"] == STATEMENT:
-        now = _payout_now(was, inputs, since_due.get(was["break_id"], 0))
+        id_ = was["break_id"]
+        now = carried_payouts.now(
+            was, inputs, due=since_due.get(id_, 0), paid=since_paid.get(id_, 0)
+        )
     elif books is None:
-        now = {**was, "finding": _finding(was)}
+        now = {**was, "finding": findings.of_carried(was)}
     elif refunds.clears(was):
         return None
     else:
@@ -309,109 +324,8 @@ def _known_since(
             yield open_items.decided({**item, "carried_from": _span(inputs)}, inputs)
 
 
-def _of_days(inputs: Inputs, due: pd.DataFrame, compared: Compared) -> Iterator[Item]:
-    """Yield what became due since and was not paid out.
-
-    By collections or by days, and of days for all channels or each, as the statement names them, or
-    did then.
-    """
-    kind = settlement.paid_for(inputs.statement, compared)
-    sums: defaultdict[tuple[Any, ...], int] = defaultdict(int)
-    for row in columns.dicts(due):
-        id_ = row["collection_id"] if kind.item else None
-        channel = row["channel"] if kind.by_channel else None
-        sums[row["business_day"], channel, row["currency"], id_] += int(row["net"])
-    made = []
-    for (day, channel, currency, id_), net in sorted(sums.items(), key=repr):
-        item = {
-            **dict.fromkeys(ITEMS.columns),
-            "leg": STATEMENT,
-            "break_code": "settlement_pending" if net > 0 else "settlement_over",
-            "standing": "break",
-            "subject": id_ or f"{channel or 'all'} {day:%Y-%m-%d}",
-            "collection_id": id_,
-            "channel": channel,
-            "currency": currency,
-            "day": day,
-            "balance": net,
-            "amount": abs(net),
-            "figures": str(net),
-            "finding": findings.CARRIED,
-        }
-        if (now := _payout_now(item, inputs, 0)) is not None:
-            made.append(now)
-    yield from open_items.numbered(inputs, made)
-
-
-def due_of(carried: list[Item], due: pd.DataFrame) -> tuple[dict[str, int], pd.DataFrame]:
-    """Return what became due since for carried payouts, and the rest of it.
-
-    Of two payouts of a day it is due for the one that it clears.
-    """
-    found: dict[str, int] = {}
-    taken = pd.Series(False, due.index)
-    payouts = [item for item in carried if item["leg"] == STATEMENT]
-    for is_exact in (True, False):
-        for item in payouts:
-            mine = _of_payout(item, due) & ~taken
-            net = sum(map(int, due.loc[mine, "net"]))
-            if net and item["break_id"] not in found and (net == -item["balance"] or not is_exact):
-                found[item["break_id"]] = net
-                taken |= mine
-    return found, due[~taken]
-
-
-def _payout_now(was: Item, inputs: Inputs, due: int) -> Item | None:
-    """Return a carried payout with what was paid and became due since; None where it agrees."""
-    owed = was["balance"] + due
-    age = pd.Timestamp(inputs.judged_on) - was["day"]
-    code = was["break_code"]
-    if inputs.statement is not None:
-        since = inputs.statement
-        seen = set((was["reference"] or "").split())
-        lines = since[_of_payout(was, since) & ~since["batch_id"].isin(seen)]
-        if was["collection_id"] is None:
-            lines = lines[lines["collection_id"].isna()]
-        owed -= sum(int(net) for net in lines["net"])
-    if abs(owed) <= inputs.tolerance.amount:
-        return None
-    is_known_now = code == "settlement_unknown" and due
-    if owed != was["balance"] or is_known_now:
-        code = "settlement_short" if owed > 0 else "settlement_over"
-    within = inputs.tolerance.settle_days_of.get(was["channel"], inputs.tolerance.settle_days)
-    if code == "settlement_pending" and age.days >= within:
-        code = "settlement_missing"
-    rule = _RULES[code]
-    changed = {
-        "break_code": code,
-        "standing": rule.standing.value,
-        "suggested_action": rule.action,
-        "balance": owed,
-        "amount": abs(owed),
-        "age_days": max(0, age.days),
-    }
-    figures = was["figures"] if owed == was["balance"] else f"{was['figures']}|{owed}"
-    now = {**was, **changed, "figures": figures}
-    return {**now, "finding": _finding(now)}
-
-
-def _of_payout(was: Item, rows: pd.DataFrame) -> "pd.Series[bool]":
-    """Return which rows are about the collection of a payout, or about its day and channel."""
-    mine = rows["collection_id"] == was["collection_id"]
-    if was["collection_id"] is None:
-        mine = rows["business_day"] == was["day"]
-        if was["channel"] is not None:
-            mine &= rows["channel"] == was["channel"]
-    found: pd.Series[bool] = (mine & (rows["currency"] == was["currency"])).fillna(value=False)
-    return found
-
-
 def _span(inputs: Inputs) -> str | None:
     return None if inputs.carried is None else suspense.name_of(inputs.carried.period)
-
-
-def _finding(item: Item) -> str | None:
-    return findings.CARRIED if item["standing"] == "break" else None
 
 
 def _account(was: Item, now: Item | None, *, span: str | None) -> Item:
