@@ -424,9 +424,12 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "kusanya_books.judge.roll_forward",
             "kusanya_books.judge.carried_legs",
+            "kusanya_books.judge.carried_payouts",
             "kusanya_books.request.earlier_period",
         ),
         (
+            "kusanya_books/test_advice_on_rare_breaks_of_statements.py",
+            "kusanya_books/test_settlement_files_that_repeat_days.py",
             "kusanya_books/test_carried_items_of_statements.py",
             "kusanya_books/test_following_an_advice.py",
             "kusanya_books/test_legs_roll_forward.py",
