@@ -517,9 +517,13 @@ def test_many_small_weeks_in_one_get_the_verdicts_of_each(
         if item:
             # Of some days before the week nobody knew then that lines are for collections.
             owed += [
-                {**one, "collection_id": None, "business_day": pd.Timestamp(START.date())}
-                for one in owed
-                if chance.random() < 0.3
+                {
+                    **{name: row[name] for name in ("channel", "currency")},
+                    **{"collection_id": None, "net": row["amount"]},
+                    "business_day": pd.Timestamp(day_of(row["created_at"])),
+                }
+                for row in rows
+                if not is_inside(row) and chance.random() < 0.6
             ]
         read = [line for line in lines if chance.random() < 0.2]
         days = frozenset(day for day in (START.date(), BEFORE) if chance.random() < 0.7)

@@ -416,6 +416,8 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books/test_settlement_equals_a_plain_reference.py",
             "kusanya_books/test_settlement_payouts.py",
             "kusanya_books/test_operator_and_bank.py",
+            "kusanya_books/test_settlement_files_that_repeat_days.py",
+            "kusanya_books/test_who_pays_a_channel_out.py",
         ),
         queries=_all("operator", "bank", "legs", "settlement", but=("settlement/bridge",)),
         rules=("OPERATOR", "BANK"),
