@@ -519,7 +519,8 @@ def test_many_small_weeks_in_one_get_the_verdicts_of_each(
             owed += [
                 {
                     **{name: row[name] for name in ("channel", "currency")},
-                    **{"collection_id": None, "net": row["amount"]},
+                    "collection_id": None,
+                    "net": row["amount"],
                     "business_day": pd.Timestamp(day_of(row["created_at"])),
                 }
                 for row in rows

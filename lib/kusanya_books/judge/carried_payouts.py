@@ -78,8 +78,8 @@ def now(was: Item, inputs: Inputs, *, due: int, paid: int) -> Item | None:
         "age_days": max(0, age.days),
     }
     figures = was["figures"] if owed == was["balance"] else f"{was['figures']}|{owed}"
-    now = {**was, **changed, "figures": figures}
-    return {**now, "finding": findings.of_carried(now)}
+    left = {**was, **changed, "figures": figures}
+    return {**left, "finding": findings.of_carried(left)}
 
 
 def _of_payout(was: Item, rows: pd.DataFrame) -> "pd.Series[bool]":
