@@ -490,7 +490,7 @@ def test_every_payout_gets_the_verdict_of_the_rules_and_the_bridge_closes(
     holds()
 
 
-@pytest.mark.scale(2, 10, 100)
+@pytest.mark.scale(4, 10, 100)
 @pytest.mark.parametrize("item", [False, True])
 def test_many_small_weeks_in_one_get_the_verdicts_of_each(
     collections_of: Make, rounds: int, item: bool
