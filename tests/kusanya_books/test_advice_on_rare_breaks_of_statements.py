@@ -1,7 +1,7 @@
 """Breaks that few months have: the advice of each followed, in March closed again and in April."""
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -373,9 +373,9 @@ def test_what_became_due_since_is_owed_as_the_statement_names_payouts(
     assert list(of_days(none, due, then)) == found, "as it was named then"
 
 
-def of_days(inputs: Inputs, due: pd.DataFrame, before: Compared) -> Iterator[dict[str, Any]]:
+def of_days(inputs: Inputs, due: pd.DataFrame, before: Compared) -> list[dict[str, Any]]:
     lines = columns.empty(STATEMENT) if inputs.statement is None else inputs.statement
-    return carried_payouts.of_days(inputs, due, lines, before=before)
+    return carried_payouts.of_days(inputs, due, lines, before=before)[0]
 
 
 def test_what_became_due_since_waits_as_long_as_its_channel_pays_out_late() -> None:

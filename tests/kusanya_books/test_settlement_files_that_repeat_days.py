@@ -141,3 +141,18 @@ def test_a_day_whose_payouts_nobody_compared_is_not_booked_by_what_became_known_
     assert nights.close(1).empty
     assert nights.not_booked() == [f"{day(0)},MPESA_TZ,,982"]
     assert nights.shop.holds("Bank") == 1_001 - FEE
+
+
+def test_of_two_open_payouts_of_a_day_a_line_pays_one(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    shop.pay(day(0), 1_000)
+    path = tmp_path / "settlement.csv"
+    lines = ["batch_id,business_day,channel,currency,net"]
+    for last, *nets in ((0, 982, 307, -307), (1, 828)):
+        lines += [f"P{last}{net},{day(0)},MPESA_TZ,TZS,{net}" for net in nets]
+        path.write_text("\n".join([*lines, ""]))
+        folder = shop.close(day(last), day(last), statement=str(path))
+        items = earlier_pack.items(folder, pack_folder.manifest(folder))
+        assert items["balance"].sum() == (-828 if last else 0)
+        assert (shop.holds("Suspense"), shop.holds("Clearing")) == (items["balance"].sum(), 0)
+    assert len(items) == 2

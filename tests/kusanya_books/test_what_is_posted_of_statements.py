@@ -20,7 +20,7 @@ from tests.kit.statements import statement_of
 
 from kusanya_books import columns
 from kusanya_books.columns import DUE, ITEMS, LEDGER
-from kusanya_books.judge import fees, postings
+from kusanya_books.judge import fees, postings, roll_forward
 from kusanya_books.match import operator, settlement
 from kusanya_books.pack.journals import account_map, journal_entries
 from kusanya_books.read import load
@@ -115,11 +115,14 @@ def month_of(make: Make, month: Any) -> Inputs:
 
 def posted(month: Inputs) -> pd.DataFrame:
     daily = fees.daily(month.collections, period=month.period)
+    payouts = settlement.of(month)
+    rolled = roll_forward.roll(month, columns.empty(ITEMS), matched=None, payouts=payouts)
     return postings.postings(
         month,
         daily,
-        payouts=settlement.of(month),
+        payouts=payouts,
         operator=operator.of(month, everything=False),
+        since=rolled.cleared,
     ).rows
 
 
@@ -259,6 +262,7 @@ def test_what_an_earlier_month_waited_for_is_paid_on_its_own_day(
     item = {
         "leg": "statement", "break_id": "b", "day": day, "channel": SETTLED, "currency": "TZS",
         "balance": owed, "amount": abs(owed), "reference": "B0", "standing": "break",
+        "break_code": "settlement_missing",
         "collection_id": id_ if by == "item" else None,
     }  # fmt: skip
     due = {"collection_id": id_, "business_day": day, "channel": SETTLED, "currency": "TZS"}

@@ -1,14 +1,14 @@
 """What an earlier period left open of payouts, with what became due for them and was paid since."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pandas as pd
 
 from kusanya_books import columns
 from kusanya_books.columns import ITEMS
-from kusanya_books.judge import findings, open_items
+from kusanya_books.judge import findings, open_items, postings
 from kusanya_books.judge.open_items import Item
 from kusanya_books.match import breaks, settlement
 from kusanya_books.request.earlier_period import STATEMENT, Compared
@@ -101,10 +101,29 @@ def _of_payout(was: Item, rows: pd.DataFrame) -> "pd.Series[bool]":
     return found
 
 
+def cleared(
+    carried: list[Item], paid: Mapping[str, int], due: Mapping[str, int]
+) -> Counter[postings.Payout]:
+    """Return how much of what was paid since clears carried payouts."""
+    found: Counter[postings.Payout] = Counter()
+    for item in carried:
+        if item["leg"] == STATEMENT:
+            id_ = item["break_id"]
+            owed = int(item["balance"]) + due.get(id_, 0)
+            found[_payout(item)] += postings.cleared(paid.get(id_, 0), owed)
+    return found
+
+
+def _payout(item: Item) -> postings.Payout:
+    names = ("collection_id", "day", "channel", "currency")
+    id_, day, channel, currency = (item[name] for name in names)
+    return postings.payout_of(id_, day, channel, currency)
+
+
 def of_days(
     inputs: Inputs, due: pd.DataFrame, lines: pd.DataFrame, *, before: Compared
-) -> Iterator[Item]:
-    """Yield what became due since and was not paid out by any of the lines.
+) -> tuple[list[Item], Counter[postings.Payout]]:
+    """Return what became due since and was not paid out by any of the lines, and how much was.
 
     By collections or by days, and of days for all channels or each, as the statement names them, or
     did then.
@@ -115,7 +134,7 @@ def of_days(
         id_ = row["collection_id"] if kind.item else None
         channel = row["channel"] if kind.by_channel else None
         sums[row["business_day"], channel, row["currency"], id_] += int(row["net"])
-    made = []
+    made, found = [], Counter[postings.Payout]()
     for (day, channel, currency, id_), net in sorted(sums.items(), key=repr):
         item = {
             **dict.fromkeys(ITEMS.columns),
@@ -133,6 +152,7 @@ def of_days(
             "finding": findings.CARRIED,
         }
         paid = _net_of(lines[_of_payout(item, lines)])
+        found[_payout(item)] += postings.cleared(paid, net)
         if (left := now(item, inputs, due=0, paid=paid)) is not None:
             made.append(left)
-    yield from open_items.numbered(inputs, made)
+    return list(open_items.numbered(inputs, made)), found

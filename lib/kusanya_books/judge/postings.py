@@ -53,6 +53,8 @@ _ORDER: Final = ["business_day", "currency", "channel", "kind", "break_code"]
 Key = tuple[Any, ...]
 """Business day, currency, channel, kind and break code of what is booked."""
 NOTHING: Final[Mapping[Key, int]] = {}
+Payout = tuple[Any, ...]
+"""The collection that is paid out, else the day, channel and currency."""
 _Figures = tuple[int, ...]
 """As `FIGURES` names them."""
 _NONE: Final[_Figures] = (0,) * len(FIGURES)
@@ -74,6 +76,7 @@ def postings(
     *,
     payouts: SettlementMatch | None = None,
     operator: OperatorMatch | None = None,
+    since: Mapping[Payout, int] = NOTHING,
 ) -> Postings:
     """Return what there is to book, from the DAILY fees and what the legs say of the statements.
 
@@ -83,16 +86,16 @@ def postings(
     outside the period is not booked, and is listed.
     """
     sums: dict[Key, tuple[int, int]] = {}
-    since: Counter[Key] = Counter(explained)
+    changed: Counter[Key] = Counter(explained)
     last = pd.Timestamp(inputs.period.last)
     for key, money in (
-        *_settled(payouts, inputs),
+        *_settled(payouts, inputs, _Cleared(since, inputs.carried)),
         *_moved(operator, inputs.settled_channels),
     ):
         day = last if is_missing(key[0]) else key[0]
         placed = tuple(None if is_missing(part) else part for part in (day, *key[1:]))
         if key[3] in {PAID_SINCE, OVER_SINCE}:
-            since[placed] += money
+            changed[placed] += money
             continue
         if not is_of_period(day, inputs.period):
             placed = (*placed[:3], NOT_BOOKED, placed[4])
@@ -100,7 +103,7 @@ def postings(
         # In whole numbers of Python: a sum of the frame's own would wrap around in silence.
         sums[placed] = rows + 1, total + money
     closed = _as_closed(inputs)
-    earned = _earned(inputs, daily, since, closed)
+    earned = _earned(inputs, daily, changed, closed)
     rest = [(*key, rows, 0, 0, 0, 0, total) for key, (rows, total) in sums.items()]
     return Postings(_frame([*_changes(earned, closed), *rest]), _frame(earned))
 
@@ -157,6 +160,11 @@ def is_of_period(day: Any, period: Period) -> bool:
 def cleared(paid: int, owed: int) -> int:
     """Return how much of a payout clears what is owed; what is too much is taken back as well."""
     return max(0, min(paid, owed)) if paid > 0 else min(0, max(paid, owed))
+
+
+def payout_of(id_: str | None, day: Any, channel: str | None, currency: str) -> Payout:
+    """Return how a payout is known."""
+    return (day, channel, currency) if id_ is None else (id_,)
 
 
 def known_days(inputs: Inputs) -> Container[date]:
@@ -260,52 +268,38 @@ def _rates(
     return excise, vat
 
 
-class _Owed:
-    """What an earlier period still waited for, and what became due for it since."""
+class _Cleared:
+    """How much of what was paid out is for what an earlier period waited for."""
 
-    def __init__(self, carried: EarlierPeriod | None) -> None:
-        self._left: Counter[Key] = Counter()
+    def __init__(self, known: Mapping[Payout, int], carried: EarlierPeriod | None) -> None:
+        self._left = dict(known)
         self._seen: set[str] = set()
-        if carried is None:
-            return
-        for item in columns.dicts(carried.items[carried.items["leg"] == STATEMENT]):
-            key = item["collection_id"], item["day"], item["channel"], item["currency"]
-            self._left[key if item["collection_id"] is None else key[:1]] += int(item["balance"])
-            self._seen.update((item["reference"] or "").split())
-        if carried.due_since is None:
-            return
-        # Of a day whose payouts nobody compared it is not known what was paid.
-        for due in columns.dicts(carried.settled_of(carried.due_since)):
-            day, currency, net = due["business_day"], due["currency"], int(due["net"])
-            self._left[due["collection_id"],] += net
-            for channel in {due["channel"], None}:
-                self._left[None, day, channel, currency] += net
+        if carried is not None:
+            items = carried.items[carried.items["leg"] == STATEMENT]
+            self._seen.update(*items["reference"].dropna().str.split())
 
     def take(self, row: Any) -> int | None:
-        """Return how much of a payout is for that, None where nothing was owed or paid too much.
+        """Return how much of a payout is for that, None where nothing was open.
 
         A batch that was counted then pays no more.
         """
-        if not self._seen.isdisjoint((text_of(row.batch_id) or "").split()):
-            return None
         id_, channel = text_of(row.collection_id), text_of(row.channel) or None
-        key = (None, row.business_day, channel, row.currency) if id_ is None else (id_,)
-        if key not in self._left:
+        key = payout_of(id_, row.business_day, channel, row.currency)
+        is_seen = not self._seen.isdisjoint((text_of(row.batch_id) or "").split())
+        if is_seen or key not in self._left:
             return None
         taken = cleared(int(row.net_settled), self._left[key])
         self._left[key] -= taken
         return taken
 
 
-def _settled(payouts: SettlementMatch | None, inputs: Inputs) -> Iterator[tuple[Key, int]]:
+def _settled(
+    payouts: SettlementMatch | None, inputs: Inputs, owed: _Cleared
+) -> Iterator[tuple[Key, int]]:
     """Yield what was paid out; of a break what clears the earnings, and the rest apart."""
     if payouts is None:
         return
-    owed, known, first = (
-        _Owed(inputs.carried),
-        known_days(inputs),
-        pd.Timestamp(inputs.period.first),
-    )
+    known, first = known_days(inputs), pd.Timestamp(inputs.period.first)
     for row in columns.records(payouts.rows[payouts.rows["net_settled"] != 0]):
         where = (row.business_day, row.currency, row.channel)
         paid = int(row.net_settled)

@@ -188,6 +188,7 @@ def report(
         left.rolled.explained,
         payouts=legs.payouts,
         operator=legs.operator,
+        since=left.rolled.cleared,
     )
     report_step("counting failures")
     rest = (

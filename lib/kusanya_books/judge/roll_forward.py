@@ -64,6 +64,8 @@ class RollForward(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of the books that a later run needs, as `LEDGER`."""
     explained: Mapping[postings.Key, int] = postings.NOTHING
     """What the entries have on the account for breaks and nothing open holds there any more."""
+    cleared: Mapping[postings.Payout, int] = {}
+    """How much of what was paid out is for what an earlier period waited for."""
 
 
 class _Refunds:
@@ -168,13 +170,11 @@ def roll(
     expected = [item for item in new.values() if _is_expected(item, other.expected, cleared)]
     taken |= {item["break_id"] for item in expected}
     fresh = [item for id_, item in new.items() if id_ not in taken]
-    of_days = [
-        item
-        for item in carried_payouts.of_days(
-            inputs, carried.settled_of(not_paid_out), not_owed, before=carried.settlement
-        )
-        if (item["channel"], item["currency"]) not in payers
-    ]
+    of_days, cleared_since = carried_payouts.of_days(
+        inputs, carried.settled_of(not_paid_out), not_owed, before=carried.settlement
+    )
+    cleared_since.update(carried_payouts.cleared(rolled, since_paid, since_due))
+    of_days = [item for item in of_days if (item["channel"], item["currency"]) not in payers]
     lacking = [*judged.values(), *other.since, *of_days]
     fresh += _known_since(inputs, carried, lacking, besides=taken | set(new))
     return RollForward(
@@ -184,6 +184,7 @@ def roll(
         table=_table(endings, fresh),
         lines=carried.lines if inputs.ledger is None else open_lines.of(inputs, own, rows),
         explained=suspense.explained(inputs.period, carried.period, endings, expected, since_due),
+        cleared=cleared_since,
     )
 
 
