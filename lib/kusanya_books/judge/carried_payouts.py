@@ -28,8 +28,12 @@ def paid_of(
 ) -> tuple[dict[str, int], pd.DataFrame]:
     """Return what the lines pay of carried payouts, and the other lines."""
     payouts = [item for item in carried if item["leg"] == STATEMENT]
-    owed = [item["balance"] + due.get(item["break_id"], 0) for item in payouts]
-    return _allotted(payouts, owed, lines)
+    return _allotted(payouts, [owed_of(item, due) for item in payouts], lines)
+
+
+def owed_of(was: Item, due: Mapping[str, int]) -> int:
+    """Return what a carried payout waits for with what became due since; below zero, too much."""
+    return int(was["balance"]) + due.get(was["break_id"], 0)
 
 
 def _allotted(
@@ -108,9 +112,8 @@ def cleared(
     found: Counter[postings.Payout] = Counter()
     for item in carried:
         if item["leg"] == STATEMENT:
-            id_ = item["break_id"]
-            owed = int(item["balance"]) + due.get(id_, 0)
-            found[_payout(item)] += postings.cleared(paid.get(id_, 0), owed)
+            since = paid.get(item["break_id"], 0)
+            found[_payout(item)] += postings.cleared(since, owed_of(item, due))
     return found
 
 

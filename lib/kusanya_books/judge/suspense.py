@@ -12,6 +12,7 @@ import pandas as pd
 
 from kusanya_books.columns.dtypes import is_missing
 from kusanya_books.judge import postings
+from kusanya_books.judge.carried_payouts import owed_of
 from kusanya_books.judge.open_items import Item
 from kusanya_books.request.days import Period
 from kusanya_books.request.earlier_period import STATEMENT
@@ -65,13 +66,9 @@ def suspended(was: Item, now: Item, due: Mapping[str, int]) -> int:
     kept = _kept(was, now, due)
     if was["leg"] != STATEMENT:
         return kept
-    owed = _owed(was, due)
+    owed = owed_of(was, due)
     paid = owed - int(now["balance"])
     return kept + paid - postings.cleared(paid, owed)
-
-
-def _owed(was: Item, due: Mapping[str, int]) -> int:
-    return int(was["balance"]) + due.get(was["break_id"], 0)
 
 
 def _held(item: Item) -> int:
@@ -84,7 +81,7 @@ def _kept(was: Item, now: Item, due: Mapping[str, int]) -> int:
     held = _held(was)
     if was["leg"] != STATEMENT:
         return held if state_of(was) == state_of(now) else _between(held, _held(now))
-    return _between(_between(held, -_owed(was, due)), -now["balance"])
+    return _between(_between(held, -owed_of(was, due)), -now["balance"])
 
 
 def _between(held: int, left: int) -> int:
