@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from tests.kit.accounting_shop import FEE, Shop, day
 
-from kusanya_books.judge import carried_legs
+from kusanya_books.judge import carried_payouts
 from kusanya_books.read import earlier_pack, pack_folder
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
@@ -102,7 +102,7 @@ def test_what_is_paid_before_it_is_known_and_once_more_afterwards_is_paid_too_mu
 def test_lines_of_collections_are_kept_unless_they_are_too_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(carried_legs, "REMEMBERED_LINES", most)
+    monkeypatch.setattr(carried_payouts, "REMEMBERED_LINES", most)
     nights = Nights(tmp_path, has_all=True, by_item=True)
     assert nights.close(0).empty
     assert nights.close(1).empty

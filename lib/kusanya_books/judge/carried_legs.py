@@ -25,12 +25,7 @@ from kusanya_books.judge.open_items import BANK, FEES, OPERATOR, Item
 from kusanya_books.match import bank, breaks, operator
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.request.days import Period
-from kusanya_books.request.earlier_period import (
-    BOOKS,
-    REMEMBERED,
-    REMEMBERED_LINES,
-    EarlierPeriod,
-)
+from kusanya_books.request.earlier_period import BOOKS, EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
 
 LEGS: Final = frozenset({OPERATOR, BANK, FEES})
@@ -132,25 +127,6 @@ def to_carry(inputs: Inputs, items: pd.DataFrame) -> tuple[pd.DataFrame, pd.Data
     same = ["leg", "channel", "currency", "receipt", "kind", "status", "amount", "at", "balance"]
     copied = every.duplicated([*same, "details"]) & every["receipt"].notna()
     return columns.frame(MOVEMENTS, every[keep & ~copied]), _payouts(inputs, first)
-
-
-def settlement_lines(inputs: Inputs) -> pd.DataFrame | None:
-    """Return the lines of settlement statements that a later run may be given again.
-
-    None where they are more than `REMEMBERED_LINES`, or a line has no day.
-    """
-    known = [] if inputs.carried is None else [inputs.carried.settlement_lines]
-    parts = [one for one in (*known, inputs.statement) if one is not None]
-    if not parts:
-        return columns.empty(columns.STATEMENT)
-    every = pd.concat(parts, ignore_index=True)
-    kept = every[~(every["business_day"] < pd.Timestamp(inputs.period.last - REMEMBERED))]
-    # The same line of two files has two numbers.
-    same = [name for name in columns.STATEMENT.columns if name != "line_no"]
-    kept = kept.drop_duplicates(same, ignore_index=True)
-    if len(kept) > REMEMBERED_LINES or kept["business_day"].isna().any():
-        return None
-    return columns.frame(columns.STATEMENT, kept)
 
 
 def _payouts(inputs: Inputs, first: pd.Timestamp | None) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
@@ -11,24 +11,22 @@ from kusanya_books.columns import ITEMS
 from kusanya_books.judge import findings, open_items, postings
 from kusanya_books.judge.open_items import Item
 from kusanya_books.match import breaks, settlement
-from kusanya_books.request.earlier_period import STATEMENT, Compared
+from kusanya_books.request.earlier_period import REMEMBERED, REMEMBERED_LINES, STATEMENT, Compared
 from kusanya_books.request.report_inputs import Inputs
 
-_RULES: Final = {**breaks.LEDGER, **breaks.SETTLEMENT}
 
-
-def due_of(carried: list[Item], due: pd.DataFrame) -> tuple[dict[str, int], pd.DataFrame]:
-    """Return what became due since for carried payouts, and the rest of it."""
-    payouts = [item for item in carried if item["leg"] == STATEMENT]
-    return _allotted(payouts, [-item["balance"] for item in payouts], due)
+def due_of(payouts: list[Item], due: pd.DataFrame) -> tuple[dict[str, int], pd.DataFrame]:
+    """Return what became due since for carried payouts, by the break's id, and the rest of it."""
+    sums, rest = _allotted(payouts, [-item["balance"] for item in payouts], due)
+    return _by_id(payouts, sums), rest
 
 
 def paid_of(
-    carried: list[Item], lines: pd.DataFrame, due: Mapping[str, int]
+    payouts: list[Item], lines: pd.DataFrame, due: Mapping[str, int]
 ) -> tuple[dict[str, int], pd.DataFrame]:
-    """Return what the lines pay of carried payouts, and the other lines."""
-    payouts = [item for item in carried if item["leg"] == STATEMENT]
-    return _allotted(payouts, [owed_of(item, due) for item in payouts], lines)
+    """Return what the lines pay of carried payouts, by the break's id, and the other lines."""
+    sums, rest = _allotted(payouts, [owed_of(item, due) for item in payouts], lines)
+    return _by_id(payouts, sums), rest
 
 
 def owed_of(was: Item, due: Mapping[str, int]) -> int:
@@ -36,27 +34,51 @@ def owed_of(was: Item, due: Mapping[str, int]) -> int:
     return int(was["balance"]) + due.get(was["break_id"], 0)
 
 
+def _by_id(payouts: list[Item], sums: list[int]) -> dict[str, int]:
+    return {item["break_id"]: net for item, net in zip(payouts, sums, strict=True) if net}
+
+
 def _allotted(
     payouts: list[Item], clears: list[int], rows: pd.DataFrame
-) -> tuple[dict[str, int], pd.DataFrame]:
+) -> tuple[list[int], pd.DataFrame]:
     """Return the sum of the rows that are about each payout, and the rows about none.
 
     Each row is about one: of two payouts of a day, about the one that it clears.
     """
-    found: dict[str, int] = {}
-    taken = pd.Series(False, rows.index)
+    named = rows["collection_id"].isin({item["collection_id"] for item in payouts} - {None})
+    some = rows[named | rows["business_day"].isin({item["day"] for item in payouts})]
+    # By what it may be about: looking at every row for each payout takes minutes of a large month.
+    left: defaultdict[Any, dict[Any, Item]] = defaultdict(dict)
+    for at, row in zip(some.index, columns.dicts(some), strict=True):
+        left[row["collection_id"]][at] = left[row["business_day"]][at] = row
+    sums = [0] * len(payouts)
+    taken: set[Any] = set()
     for is_exact in (True, False):
-        for item, cleared in zip(payouts, clears, strict=True):
-            mine = _of_payout(item, rows) & ~taken
-            net = _net_of(rows[mine])
-            if net and item["break_id"] not in found and (net == cleared or not is_exact):
-                found[item["break_id"]] = net
-                taken |= mine
-    return found, rows[~taken]
+        for place, (item, cleared) in enumerate(zip(payouts, clears, strict=True)):
+            near = left[item["day"] if item["collection_id"] is None else item["collection_id"]]
+            mine = [at for at, row in near.items() if at not in taken and _is_about(row, item)]
+            net = sum(int(near[at]["net"]) for at in mine)
+            if not sums[place] and (net == cleared or not is_exact):
+                sums[place] = net
+                taken.update(mine if net else ())
+    return sums, rows[~rows.index.isin(taken)]
 
 
-def _net_of(rows: pd.DataFrame) -> int:
-    return sum(map(int, rows["net"]))
+def _is_about(row: Item, was: Item) -> bool:
+    """Return whether a row is about the collection of a payout, or about its day and channel.
+
+    A line of a batch that was counted then is not, nor for a day one that names a collection.
+    """
+    is_line = "batch_id" in row
+    if row["currency"] != was["currency"]:
+        return False
+    if is_line and row["batch_id"] in (was["reference"] or "").split():
+        return False
+    if was["collection_id"] is not None:
+        return bool(row["collection_id"] == was["collection_id"])
+    if row["business_day"] != was["day"] or (is_line and row["collection_id"] is not None):
+        return False
+    return was["channel"] is None or row["channel"] == was["channel"]
 
 
 def now(was: Item, inputs: Inputs, *, due: int, paid: int) -> Item | None:
@@ -72,7 +94,7 @@ def now(was: Item, inputs: Inputs, *, due: int, paid: int) -> Item | None:
     within = inputs.tolerance.settle_days_of.get(was["channel"], inputs.tolerance.settle_days)
     if code == "settlement_pending" and age.days >= within:
         code = "settlement_missing"
-    rule = _RULES[code]
+    rule = breaks.SETTLEMENT[code]
     changed = {
         "break_code": code,
         "standing": rule.standing.value,
@@ -86,34 +108,14 @@ def now(was: Item, inputs: Inputs, *, due: int, paid: int) -> Item | None:
     return {**left, "finding": findings.of_carried(left)}
 
 
-def _of_payout(was: Item, rows: pd.DataFrame) -> "pd.Series[bool]":
-    """Return which rows are about the collection of a payout, or about its day and channel.
-
-    A line of a batch that was counted then is not, nor for a day one that names a collection.
-    """
-    mine = rows["collection_id"] == was["collection_id"]
-    has_lines = "batch_id" in rows
-    if was["collection_id"] is None:
-        mine = rows["business_day"] == was["day"]
-        if was["channel"] is not None:
-            mine &= rows["channel"] == was["channel"]
-        if has_lines:
-            mine &= rows["collection_id"].isna()
-    if has_lines:
-        mine &= ~rows["batch_id"].isin(set((was["reference"] or "").split()))
-    found: pd.Series[bool] = (mine & (rows["currency"] == was["currency"])).fillna(value=False)
-    return found
-
-
 def cleared(
-    carried: list[Item], paid: Mapping[str, int], due: Mapping[str, int]
+    payouts: list[Item], paid: Mapping[str, int], due: Mapping[str, int]
 ) -> Counter[postings.Payout]:
     """Return how much of what was paid since clears carried payouts."""
     found: Counter[postings.Payout] = Counter()
-    for item in carried:
-        if item["leg"] == STATEMENT:
-            since = paid.get(item["break_id"], 0)
-            found[_payout(item)] += postings.cleared(since, owed_of(item, due))
+    for item in payouts:
+        since = paid.get(item["break_id"], 0)
+        found[_payout(item)] += postings.cleared(since, owed_of(item, due))
     return found
 
 
@@ -137,9 +139,8 @@ def of_days(
         id_ = row["collection_id"] if kind.item else None
         channel = row["channel"] if kind.by_channel else None
         sums[row["business_day"], channel, row["currency"], id_] += int(row["net"])
-    made, found = [], Counter[postings.Payout]()
-    for (day, channel, currency, id_), net in sorted(sums.items(), key=repr):
-        item = {
+    owed = [
+        {
             **dict.fromkeys(ITEMS.columns),
             "leg": STATEMENT,
             "break_code": "settlement_pending" if net > 0 else "settlement_over",
@@ -154,8 +155,31 @@ def of_days(
             "figures": str(net),
             "finding": findings.CARRIED,
         }
-        paid = _net_of(lines[_of_payout(item, lines)])
-        found[_payout(item)] += postings.cleared(paid, net)
-        if (left := now(item, inputs, due=0, paid=paid)) is not None:
+        for (day, channel, currency, id_), net in sorted(sums.items(), key=repr)
+    ]
+    paid, _ = _allotted(owed, [item["balance"] for item in owed], lines)
+    found, made = Counter[postings.Payout](), []
+    for item, net in zip(owed, paid, strict=True):
+        found[_payout(item)] += postings.cleared(net, item["balance"])
+        if (left := now(item, inputs, due=0, paid=net)) is not None:
             made.append(left)
     return list(open_items.numbered(inputs, made)), found
+
+
+def settlement_lines(inputs: Inputs) -> pd.DataFrame | None:
+    """Return the lines of settlement statements that a later run may be given again.
+
+    None where they are more than `REMEMBERED_LINES`, or a line has no day.
+    """
+    known = [] if inputs.carried is None else [inputs.carried.settlement_lines]
+    parts = [one for one in (*known, inputs.statement) if one is not None]
+    if not parts:
+        return columns.empty(columns.STATEMENT)
+    every = pd.concat(parts, ignore_index=True)
+    kept = every[~(every["business_day"] < pd.Timestamp(inputs.period.last - REMEMBERED))]
+    # The same line of two files has two numbers.
+    same = [name for name in columns.STATEMENT.columns if name != "line_no"]
+    kept = kept.drop_duplicates(same, ignore_index=True)
+    if len(kept) > REMEMBERED_LINES or kept["business_day"].isna().any():
+        return None
+    return columns.frame(columns.STATEMENT, kept)

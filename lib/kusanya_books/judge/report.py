@@ -22,6 +22,7 @@ from kusanya_books.engine.engines import open_engine, shared_databases
 from kusanya_books.judge import (
     accounting,
     carried_legs,
+    carried_payouts,
     coverage,
     fees,
     findings,
@@ -215,7 +216,7 @@ def report(
         movements=movements,
         payouts=payouts,
         earned=booked.earned,
-        settlement_lines=carried_legs.settlement_lines(inputs),
+        settlement_lines=carried_payouts.settlement_lines(inputs),
         coverage=covered,
         unproven=tuple(proof.unproven(inputs, taken, covered, **legs.by_name)),
     )

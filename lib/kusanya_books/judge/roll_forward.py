@@ -137,12 +137,13 @@ def roll(
     other = carried_legs.judge(inputs, carried, new.values(), own=bank)
     refunds, rolled = _Refunds(books), list(filter(_is_rolled, columns.dicts(carried.items)))
     became = _Became(judged, rolled)
+    settled = [item for item in rolled if item["leg"] == STATEMENT]
     since_due, not_paid_out = carried_payouts.due_of(
-        rolled, columns.empty(DUE) if carried.due_since is None else carried.due_since
+        settled, columns.empty(DUE) if carried.due_since is None else carried.due_since
     )
     said = inputs.statement if payouts is None else payouts.placed
     lines = columns.empty(columns.STATEMENT) if said is None else said
-    since_paid, not_owed = carried_payouts.paid_of(rolled, lines, since_due)
+    since_paid, not_owed = carried_payouts.paid_of(settled, lines, since_due)
     payers = inputs.paid_by_operators
     endings = [
         (
@@ -173,7 +174,7 @@ def roll(
     of_days, cleared_since = carried_payouts.of_days(
         inputs, carried.settled_of(not_paid_out), not_owed, before=carried.settlement
     )
-    cleared_since.update(carried_payouts.cleared(rolled, since_paid, since_due))
+    cleared_since.update(carried_payouts.cleared(settled, since_paid, since_due))
     of_days = [item for item in of_days if (item["channel"], item["currency"]) not in payers]
     lacking = [*judged.values(), *other.since, *of_days]
     fresh += _known_since(inputs, carried, lacking, besides=taken | set(new))
