@@ -203,6 +203,10 @@ _OUTSIDE: Final = frozenset(
     }
 )
 """What a parameter is called that holds text of others; paths, names and SQL are ours."""
+_MAY_TAKE: Final = re.compile(
+    rf"^def \w+\(\s*(?:{'|'.join(_OUTSIDE)}): (?:str|bytes)\b", re.MULTILINE
+)
+"""Most modules have no such function: reading all of them closely takes each run a second."""
 
 
 def _takers() -> dict[str, list[tuple[str, bool]]]:
@@ -211,7 +215,8 @@ def _takers() -> dict[str, list[tuple[str, bool]]]:
     for module, file in _files():
         if module == "kusanya_console.ui.language":
             continue  # its texts are sentences of ours, and are read with every one that we have
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        source = file.read_text(encoding="utf-8")
+        for node in ast.parse(source).body if _MAY_TAKE.search(source) else ():
             if not isinstance(node, ast.FunctionDef) or None in node.args.kw_defaults:
                 continue
             needed = node.args.args[: len(node.args.args) - len(node.args.defaults)]

@@ -10,7 +10,6 @@ from shutil import copy
 from typing import Any
 
 import httpx
-import jsonschema
 import pytest
 
 from kusanya.client import Client
@@ -66,6 +65,9 @@ def ask(store: Store, payment_service: PaymentService) -> Iterator[Ask]:
 
 def described(method: str, path: str, answer: httpx.Response) -> None:
     """Hold that an answer is as the description says."""
+    # Late: it takes a second to import, of every process that only looks for its tests.
+    import jsonschema
+
     document = openapi()
     pieces = path.partition("?")[0].split("/")
     for template, operations in document["paths"].items():

@@ -5,24 +5,18 @@
 -- it is split into those days. A statement with a line for each collection needs none of this.
 -- A line below zero takes something back: it pays no day.
 
--- What an earlier period left open of a day, where lines are for collections of a day as a whole.
-CREATE TEMP VIEW days_open AS
+-- A statement that names no channel is of all of them together.
+CREATE TEMP VIEW debts AS
 SELECT
     w.business_day::DATE AS day,
     CASE WHEN g.by_channel THEN coalesce(w.channel, '') ELSE '' END AS channel,
     w.currency,
-    sum(w.net)::BIGINT AS net
+    w.collection_id,
+    w.net
 FROM owed AS w
-CROSS JOIN granularity AS g
-WHERE w.business_day < {first_day} AND (w.collection_id IS NULL OR NOT g.item)
-GROUP BY
-    w.business_day::DATE,
-    CASE WHEN g.by_channel THEN coalesce(w.channel, '') ELSE '' END,
-    w.currency;
+CROSS JOIN granularity AS g;
 
--- A statement that names no channel is of all of them together; what operators pay out themselves is in
--- none.
-CREATE TEMP VIEW successes AS
+CREATE TEMP VIEW earners AS
 SELECT
     c.id,
     c.business_day,
@@ -30,15 +24,25 @@ SELECT
     c.currency,
     c.amount,
     c.fee,
-    g.item AND w.day IS NULL AS item
+    g.item
 FROM collections AS c
 CROSS JOIN granularity AS g
-LEFT JOIN days_open AS w
-    ON w.day = c.business_day::DATE
-    AND w.currency = c.currency
-    AND w.channel = CASE WHEN g.by_channel THEN coalesce(c.channel, '') ELSE '' END
 ANTI JOIN paid_by_operators AS o ON o.channel = c.channel AND o.currency = c.currency
 WHERE c.status IN {paid} AND c.business_day IS NOT NULL;
+
+-- What an earlier period left open of a day, where lines are for collections of a day as a whole.
+CREATE TEMP VIEW days_open AS
+SELECT w.day, w.channel, w.currency, sum(w.net)::BIGINT AS net
+FROM debts AS w
+CROSS JOIN granularity AS g
+WHERE w.day < {first_day} AND (w.collection_id IS NULL OR NOT g.item)
+GROUP BY w.day, w.channel, w.currency;
+
+CREATE TEMP VIEW successes AS
+SELECT c.* EXCLUDE (item), c.item AND w.day IS NULL AS item
+FROM earners AS c
+LEFT JOIN days_open AS w
+    ON w.day = c.business_day::DATE AND w.channel = c.channel AND w.currency = c.currency;
 
 -- A line for a collection of such a day is for the day.
 CREATE TEMP TABLE paid_lines AS

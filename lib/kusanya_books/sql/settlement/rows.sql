@@ -146,20 +146,14 @@ CREATE TEMP TABLE owed_units AS
 WITH units AS (
     SELECT
         CASE
-            WHEN c.collection_id IS NOT NULL THEN concat_ws(chr(31), c.collection_id, c.currency)
-            ELSE concat_ws(
-                chr(31),
-                c.business_day::VARCHAR,
-                CASE WHEN g.by_channel THEN coalesce(c.channel, '') ELSE '' END,
-                c.currency
-            )
+            WHEN w.collection_id IS NOT NULL THEN concat_ws(chr(31), w.collection_id, w.currency)
+            ELSE concat_ws(chr(31), w.day::TIMESTAMP::VARCHAR, w.channel, w.currency)
         END AS unit,
-        c.business_day
-    FROM owed AS c
-    CROSS JOIN granularity AS g
+        w.day
+    FROM debts AS w
 )
 
-SELECT unit, min(business_day) AS business_day FROM units GROUP BY unit;
+SELECT unit, min(day)::TIMESTAMP AS business_day FROM units GROUP BY unit;
 
 -- A fee is claimed where the payout's gross is what was earned; any other difference is of the payout.
 -- Of another period a payout is shown with its sum: what was earned there is judged there.
