@@ -148,7 +148,29 @@ def lines_of(rows: list[Row], extra: list[Row], change: list[str], *, item: bool
     return [{**line, "line_no": number} for number, line in enumerate(lines, start=1)]
 
 
-def placed(rows: list[Row], lines: list[Row]) -> list[Row]:
+class Earlier(msgspec.Struct):
+    """What an earlier period left open, the lines that it read, and the days that it compared."""
+
+    owed: list[Row] = []
+    read: list[Row] = []
+    days: frozenset[date] = frozenset()
+    payers: frozenset[tuple[str, str]] = frozenset()
+    """Channels and currencies that operators pay out themselves."""
+    settled: frozenset[str] = frozenset()
+    """Channels that its statements named: of these no day waits beside what is owed."""
+
+    def waits(self, day: date, channel: str | None, currency: str) -> bool:
+        """Return whether a line may pay for a day; one that was paid too much waits for none."""
+        due = sum(
+            row["net"]
+            for row in self.owed
+            if (row["business_day"].date(), row["currency"]) == (day, currency)
+            and row["channel"] in {None, channel}
+        )
+        return day >= WEEK.first or due > 0 or self.settled.isdisjoint({"", channel})
+
+
+def placed(rows: list[Row], lines: list[Row], before: Earlier) -> list[Row]:
     """Return the lines of days by the days that they pay for."""
     sums: dict[Unit, dict[date, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0, 0]))
     for row in rows:
@@ -156,6 +178,7 @@ def placed(rows: list[Row], lines: list[Row]) -> list[Row]:
             total = sums[row["channel"], row["currency"]][day_of(row["created_at"])]
             for place, more in enumerate((row["amount"], row["fee"], row["amount"] - row["fee"])):
                 total[place] += more
+    waiting = {key: {day for day in days if before.waits(day, *key)} for key, days in sums.items()}
     result: list[Row] = []
     lines = [{**line, "lines": 1, "group_key": None} for line in lines]
     for key in dict.fromkeys((line["channel"], line["currency"]) for line in lines):
@@ -169,7 +192,7 @@ def placed(rows: list[Row], lines: list[Row]) -> list[Row]:
             sum(
                 abs(net - sums[key][day - timedelta(days=late)][2]) <= TERMS.amount
                 for day, net in paid.items()
-                if day - timedelta(days=late) in sums[key]
+                if day - timedelta(days=late) in waiting.get(key, ())
             )
             for late in range(days_of(key[0]) + 1)
         ]
@@ -177,14 +200,14 @@ def placed(rows: list[Row], lines: list[Row]) -> list[Row]:
         moved = [{**line, "day": line["day"] - late} for line in mine]
         days = sorted({line["day"] for line in moved})
         for line in moved:
-            before = max((day for day in days if day < line["day"]), default=date.min)
+            since = max((day for day in days if day < line["day"]), default=date.min)
             alone = sum(other["day"] == line["day"] for other in moved) == 1
             here = sums[key].get(line["day"])
             differs = here is None or abs(line["net"] - here[2]) > TERMS.amount
             run: list[date] = []
             left = line["net"]
             for day in sorted(
-                (day for day in sums[key] if before < day <= line["day"]), reverse=True
+                (day for day in waiting.get(key, ()) if since < day <= line["day"]), reverse=True
             ):
                 run.append(day)
                 left -= sums[key][day][2]
@@ -238,16 +261,6 @@ def with_units(lines: list[Row]) -> list[Row]:
     return found
 
 
-class Earlier(msgspec.Struct):
-    """What an earlier period left open, the lines that it read, and the days that it compared."""
-
-    owed: list[Row] = []
-    read: list[Row] = []
-    days: frozenset[date] = frozenset()
-    payers: frozenset[tuple[str, str]] = frozenset()
-    """Channels and currencies that operators pay out themselves."""
-
-
 def reading_of(line: Row) -> tuple[Any, ...]:
     names = ("day", "batch_id", "collection_id", "channel", "currency", "net")
     return tuple(line[name] for name in names)
@@ -269,7 +282,7 @@ def judged(
     read = {reading_of(line) for line in before.read}
     lines = [{**line, "is_read": reading_of(line) in read} for line in lines]
     lines = for_whole_days(rows, lines, whole_days if item else ())
-    lines = with_units(lines if item else placed(rows, lines))
+    lines = with_units(lines if item else placed(rows, lines, before))
     for line in lines:
         line["is_read"] = line["is_read"] and line["day"] < WEEK.first
     said_by: dict[Any, list[Row]] = defaultdict(list)
@@ -456,8 +469,6 @@ def as_verdict(row: Row) -> tuple[Any, ...]:
 def check_bridge(bridge: pd.DataFrame, rows: list[Row], lines: list[Row], *, item: bool) -> None:
     """Hold the totals to the inputs, each currency by itself."""
     columns.check(bridge, BRIDGE)
-    if not item:
-        lines = placed(rows, lines)
     ours = [row for group in earned(rows, item=item).values() for row in group]
     assert set(bridge["currency"]) == {row["currency"] for row in (*ours, *lines)}
     for currency, part in bridge.groupby("currency"):
@@ -533,7 +544,8 @@ def test_many_small_weeks_in_one_get_the_verdicts_of_each(
         days = frozenset(day for day in (START.date(), BEFORE) if chance.random() < 0.7)
         keys = {(row["channel"], row["currency"]) for row in rows if row["channel"]}
         payers = frozenset(key for key in sorted(keys) if chance.random() < 0.1)
-        before = Earlier(owed, read, days, payers)
+        settled = frozenset(name for name in ("MPESA_TZ", "TIGO_TZ", "") if chance.random() < 0.3)
+        before = Earlier(owed, read, days, payers, settled)
         codes |= agree(collections_of, rows, lines, before, item=item)
     once = {"settlement_outside"} if item else {"settlement_unknown"}
     assert codes == set(SETTLEMENT) - once | (codes & once)
@@ -569,6 +581,7 @@ def agree(
             read=statement_of(before.read),
             days=dict.fromkeys(before.days, item),
             paid_by_operators=before.payers,
+            settled_before=before.settled,
         ),
     )
     columns.check(found.rows, SETTLED)

@@ -102,12 +102,13 @@ def test_a_channel_may_be_paid_out_later_than_the_others(collections_of: Make) -
     ids=str,
 )
 @pytest.mark.parametrize("channel", ["MPESA_TZ", None])
+@pytest.mark.parametrize("net", [700, 400], ids=["of both days", "of the earlier day"])
 def test_a_line_pays_a_day_of_an_earlier_period_only_where_that_waits_for_money(
-    collections_of: Make, owed: tuple[int, ...], paid_to: int, channel: str | None
+    collections_of: Make, owed: tuple[int, ...], paid_to: int, channel: str | None, net: int
 ) -> None:
     """A day that was paid too much does not, though its sum and the next day's are the line's."""
     plain = {"collection_id": None, "business_day": pd.Timestamp(2026, 3, 1), "currency": "TZS"}
-    rows = [{**plain, "channel": channel, "net": net} for net in owed]
+    rows = [{**plain, "channel": channel, "net": due} for due in owed]
     fields = settlement.OWED.columns
     known = settlement.Known(
         owed=columns.frame(settlement.OWED, {name: [row[name] for row in rows] for name in fields}),
@@ -115,7 +116,7 @@ def test_a_line_pays_a_day_of_an_earlier_period_only_where_that_waits_for_money(
     )
     found = settlement.match(
         of_days(collections_of, (1, 400), (2, 300)),
-        statement_of(paid_on(("A", 2, 700), channel=channel)),
+        statement_of(paid_on(("A", 2, net), channel=channel)),
         period=WEEK,
         as_of=JUDGED,
         known=known,

@@ -17,6 +17,8 @@ pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 NIGHTS = 6
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.ci) for seed in range(1, 9))]
 Lines = list[list[str]]
+MOVED = "kind,receipt,amount,at,reference,currency,channel"
+"""The columns of an operator's statement."""
 
 
 @pytest.fixture
@@ -54,7 +56,7 @@ def spans(rng: Random) -> Iterator[list[tuple[int, int]]]:
 
 
 def file_of(shop: Shop, header: str, lines: Lines) -> str:
-    path = shop.home / "statement.csv"
+    path = shop.home / f"{header.partition(',')[0]}.csv"
     path.write_text("\n".join([header, *(line for night in lines for line in night), ""]))
     return str(path)
 
@@ -99,8 +101,7 @@ def of_an_operator(shop: Shop, seed: int) -> None:
         trade(shop, day(closed[0][0]), rng)
         lines.append(wallet.day(day(closed[0][0]), rng))
         for first, last in closed:
-            header = "kind,receipt,amount,at,reference,currency,channel"
-            statement = file_of(shop, header, lines[first : last + 1])
+            statement = file_of(shop, MOVED, lines[first : last + 1])
             shop.close(day(first), day(last), operator=[statement])
         assert shop.holds("Suspense") == -wallet.unexplained
         assert shop.holds("Clearing") == owed_by(shop) + wallet.unexplained
@@ -135,8 +136,9 @@ def of_payouts(shop: Shop, seed: int) -> None:
 class Provider:
     """Pays each payment by a line of its own, some of them nights later, some a second time."""
 
-    def __init__(self, shop: Shop) -> None:
+    def __init__(self, shop: Shop, channel: str) -> None:
         self._shop = shop
+        self._channel = channel
         self._waiting: list[Payment] = []
         self.paid: Counter[int] = Counter()
 
@@ -158,7 +160,7 @@ class Provider:
             # A first payment may be dated by the day that it is for.
             own = is_own and number not in self.paid
             dated = self._shop.payments[number].day if own else today
-            lines.append(f"P{today:%d}-{at},{dated},MPESA_TZ,TZS,{net},col_{number}")
+            lines.append(f"P{today:%d}-{at},{dated},{self._channel},TZS,{net},col_{number}")
         self.paid.update(moved)
         return lines
 
@@ -170,18 +172,25 @@ class Provider:
 
 
 def of_items(shop: Shop, seed: int) -> None:
-    """Let the provider name the payment in each line, in files of a night or of all of them."""
+    """Let the provider name the payment in each line, in files of a night or of all of them.
+
+    What the operator's statement moves beside is listed, and what it pays out the provider has.
+    """
     rng = Random(seed)  # noqa: S311 - a repeatable choice
-    provider, lines = Provider(shop), list[list[str]]()
-    has_all = rng.random() < 0.5
+    has_all, channel = rng.random() < 0.5, rng.choice(["MPESA_TZ", ""])
+    provider, lines = Provider(shop, channel), list[list[str]]()
+    wallet, moved = Wallet(shop), list[list[str]]()
     for closed in spans(rng):
         today = day(closed[0][0])
         trade(shop, today, rng)
         lines.append(provider.night(today, rng))
+        handed_on = f"payout,W{today:%d},-5000,{today}T20:00:00+03:00,,TZS,MPESA_TZ"
+        moved.append([*wallet.day(today, rng), handed_on])
         for first, last in closed:
             header = "batch_id,business_day,channel,currency,net,collection_id"
             statement = file_of(shop, header, lines[0 if has_all else first : last + 1])
-            shop.close(day(first), day(last), statement=statement)
+            operator = [file_of(shop, MOVED, moved[first : last + 1])]
+            shop.close(day(first), day(last), statement=statement, operator=operator)
         paid, beside = provider.paid.total(), provider.unexplained
         assert shop.holds("Bank") == paid
         assert shop.holds("Suspense") == -beside
@@ -192,13 +201,12 @@ def test_without_that_account_a_break_is_listed_until_it_is_explained(shop: Shop
     accounts = shop.home / "accounts.toml"
     accounts.write_text(accounts.read_text().replace('suspense = "Suspense"', ""))
     late = shop.pay(day(0), 5_000, is_heard=False)
-    header = "kind,receipt,amount,at,reference,currency,channel"
     line = f"payment,M0,5000,{day(0)}T12:00:00+03:00,R-0,TZS,MPESA_TZ"
     waits = []
     for number, lines in ((0, [line]), (1, []), (2, [])):
         if number == 2:
             shop.hear(late)
-        statement = file_of(shop, header, [lines])
+        statement = file_of(shop, MOVED, [lines])
         night = shop.close(day(number), day(number), operator=[statement])
         waits.append((night / "journals" / "not_booked.csv").read_text().splitlines()[1:])
     assert waits == [[f"{day(0)},MPESA_TZ,operator_unknown_here,5000"], [], []]

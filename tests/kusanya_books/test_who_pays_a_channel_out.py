@@ -106,3 +106,29 @@ def test_a_statement_without_a_line_is_of_the_channel_that_no_other_one_names(
 def test_who_paid_out_itself_before_goes_on() -> None:
     found = night((0, ["MPESA_TZ"]), payers=[("HALOPESA_TZ", "TZS"), ("MPESA_TZ", "TZS")])
     assert found.paid_by_operators == {("AIRTEL_TZ", "TZS"), ("HALOPESA_TZ", "TZS")}
+
+
+@pytest.mark.parametrize(
+    ("spans", "names", "settled"),
+    [
+        ([], ["MPESA_TZ"], {"MPESA_TZ"}),
+        ([], [None], {"MPESA_TZ", "AIRTEL_TZ"}),
+        ([], [], set()),
+        ([(0, ["MPESA_TZ"])], [], {"MPESA_TZ"}),
+        ([(31, ["MPESA_TZ"]), (0, [])], [], set()),
+        ([(0, [""])], [], {"MPESA_TZ", "AIRTEL_TZ"}),
+        ([(0, ["MPESA_TZ"])], ["AIRTEL_TZ"], {"MPESA_TZ", "AIRTEL_TZ"}),
+    ],
+)
+def test_the_provider_says_what_is_paid_out_of_the_channels_that_it_named_within_a_month(
+    spans: list[tuple[int, list[str]]], names: list[str | None], settled: set[str]
+) -> None:
+    """That of one night may have no line of a channel, and there may be none of that night."""
+    inputs = night(*spans)
+    assert inputs.statement is not None
+    rows = pd.concat([inputs.statement] * len(names) or [inputs.statement.head(0)])
+    statement = columns.frame(STATEMENT, rows.assign(channel=pd.Series(names, dtype="object")))
+    for given in (statement, *(() if names else (None,))):
+        inputs = msgspec.structs.replace(inputs, statement=given)
+        found = {name for name in ("MPESA_TZ", "AIRTEL_TZ") if inputs.is_settled(name, "TZS")}
+        assert found == settled

@@ -7,6 +7,7 @@ not on it: nobody can accept them.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any, Final
 
 import pandas as pd
@@ -157,9 +158,11 @@ def _of_payouts(settled: SettlementMatch | None, inputs: Inputs) -> Iterator[Ite
 
 
 def _of_operator(rows: pd.DataFrame, inputs: Inputs) -> Iterator[Item]:
+    is_settled = cache(inputs.is_settled)
+
     def is_posted(row: Any) -> bool:
-        is_settled = (text_of(row.channel), row.currency) in inputs.settled_channels
-        return not is_settled and postings.is_of_period(row.operator_day, inputs.period)
+        is_paid = is_settled(text_of(row.channel), row.currency)
+        return not is_paid and postings.is_of_period(row.operator_day, inputs.period)
 
     return of_operator(rows, is_posted=is_posted)
 

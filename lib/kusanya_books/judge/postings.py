@@ -9,6 +9,7 @@ with one rounding.
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from datetime import date
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -90,7 +91,7 @@ def postings(
     last = pd.Timestamp(inputs.period.last)
     for key, money in (
         *_settled(payouts, inputs, _Cleared(since, inputs.carried)),
-        *_moved(operator, inputs.settled_channels),
+        *_moved(operator, inputs),
     ):
         day = last if is_missing(key[0]) else key[0]
         placed = tuple(None if is_missing(part) else part for part in (day, *key[1:]))
@@ -323,16 +324,14 @@ def _settled(
                 yield (*where, OVER_SINCE if is_since else PAYOUT_BREAK, row.break_code), apart
 
 
-def _moved(
-    operator: OperatorMatch | None, settled: frozenset[tuple[str | None, str]]
-) -> Iterator[tuple[Key, int]]:
+def _moved(operator: OperatorMatch | None, inputs: Inputs) -> Iterator[tuple[Key, int]]:
     """Yield what the operator's lines of the period moved beside payments that agree."""
     if operator is None:
         return
+    is_settled = cache(inputs.is_settled)
     for row in columns.records(operator.rows[operator.rows["counted_operator"] != 0]):
         where = (row.operator_day, row.currency, row.channel)
-        channel = None if is_missing(row.channel) else row.channel
-        is_settled = (channel, row.currency) in settled
+        is_listed = is_settled(text_of(row.channel), row.currency)
         moved = int(row.counted_operator)
         if row.break_code in _REPEATED:
             yield (*where, NOT_BOOKED, row.break_code), moved
@@ -340,9 +339,9 @@ def _moved(
             beside = _beside(row)
             if beside or row.kind != "payment":
                 # Fees are booked as the service counts them.
-                is_listed = is_settled or row.kind in _FEES
-                yield (*where, NOT_BOOKED if is_listed else LINE_BREAK, row.break_code), beside
+                kind = NOT_BOOKED if is_listed or row.kind in _FEES else LINE_BREAK
+                yield (*where, kind, row.break_code), beside
         elif row.kind == "refund":
             yield (*where, REFUND, None), -moved
-        elif row.kind == "payout" and not is_settled:
+        elif row.kind == "payout" and not is_listed:
             yield (*where, PAYOUT, None), -moved

@@ -151,7 +151,7 @@ def paid_for(statement: pd.DataFrame | None, before: Compared | None) -> PaidFor
         return PaidFor(item, item or bool(statement["channel"].notna().any()))
     if before is None:
         return PaidFor(item=False, by_channel=True)
-    return PaidFor(before.by_item, before.by_item or "" not in before.settled)
+    return PaidFor(before.by_item, before.by_item or earlier_period.ALL not in before.settled)
 
 
 def _owed(carried: EarlierPeriod, statement: pd.DataFrame) -> pd.DataFrame:

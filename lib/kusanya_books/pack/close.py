@@ -50,7 +50,7 @@ from kusanya_books.read import earlier_pack, load, pack_folder
 from kusanya_books.read.earlier_pack import EarlierPack
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import DAY, format_cutoff
-from kusanya_books.request.earlier_period import Compared
+from kusanya_books.request.earlier_period import ALL, Compared
 from kusanya_books.request.report_inputs import Inputs
 
 _AMOUNTS: Final = Schema("amounts", {"what": DType.TEXT, "amount": DType.WHOLE})
@@ -346,7 +346,7 @@ def _all_compared(made: Report) -> tuple[Compared, ...]:
         books=inputs.ledger is not None,
         operators=inputs.operator_channels,
         has_settlement=statement is not None,
-        settled=sorted({name or "" for name, _ in inputs.settled_channels}),
+        settled=sorted({name or ALL for name, _ in inputs.settled_channels}),
         by_item=statement is not None and settlement.paid_for(statement, before).item,
         keeps_lines=keeps_lines,
     )

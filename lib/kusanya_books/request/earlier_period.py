@@ -15,6 +15,8 @@ BOOKS: Final = "books"
 """The leg of the books, in items and in the ids of breaks."""
 STATEMENT: Final = "statement"
 """The leg of the settlement statement."""
+ALL: Final = ""
+"""What stands for the channels of a settlement statement that names none."""
 _MONTH: Final = 31 * DAY
 REMEMBERED: Final = 92 * DAY
 """For how many days the lines of settlement statements are kept."""
@@ -35,7 +37,7 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     has_settlement: bool = False
     """Whether a settlement statement was given: it is of all channels, though it may name few."""
     settled: Collection[str] = ()
-    """The channels that it names; one without a name stands for all."""
+    """The channels that it names; `ALL` where it names none."""
     by_item: bool = False
     """Whether it names each collection."""
     keeps_lines: bool = False

@@ -16,7 +16,7 @@ from kusanya_books.columns.dtypes import text_of
 from kusanya_books.engine import on_disk
 from kusanya_books.engine.engine import Source
 from kusanya_books.request.days import Period
-from kusanya_books.request.earlier_period import EarlierPeriod
+from kusanya_books.request.earlier_period import ALL, EarlierPeriod
 from kusanya_books.request.expectation import Expected
 from kusanya_books.request.feed import Feed
 from kusanya_books.request.quality import Quality
@@ -160,23 +160,47 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset((text_of(channel), str(currency)) for channel, currency in named)
 
     @property
+    def _settled_before(self) -> frozenset[str]:
+        """Return the channels that settlement statements of the month before named.
+
+        That of one night may name few, and there may be none.
+        """
+        return (
+            frozenset() if self.carried is None else self.carried.settled_before(self.period.first)
+        )
+
+    @property
+    def _are_all_settled(self) -> bool:
+        """Return whether the settlement statement names no channel, or is empty after such ones."""
+        named = {channel for channel, _ in self.settled_channels}
+        return None in named or (not named and ALL in self._settled_before)
+
+    @property
     def paid_by_operators(self) -> frozenset[tuple[str, str]]:
         """Return the channels and currencies that operators pay out themselves.
 
         The settlement statement names none of them, nor did one of the month before, and their own
         statements have payouts, or had them in the period before.
         """
-        settled = self.settled_channels
-        if self.statement is None or any(channel is None for channel, _ in settled):
+        if self.statement is None or self._are_all_settled:
             return frozenset()
         lines = self.of_operators
         paid = lines[(lines["kind"] == "payout") & lines["channel"].notna()]
         mine = frozenset(zip(paid["channel"], paid["currency"], strict=True))
+        mine = frozenset(key for key in mine if key[0] not in self._settled_before)
         if self.carried is not None:
-            before = self.carried.settled_before(self.period.first)
-            mine = frozenset(key for key in mine if key[0] not in before)
             mine |= frozenset(self.carried.payers)
-        return mine - settled
+        return mine - self.settled_channels
+
+    def is_settled(self, channel: str | None, currency: str) -> bool:
+        """Return whether the settlement statement says what is paid out of a channel.
+
+        Else its operator's statement does.
+        """
+        keys, before = {(channel, currency), (None, currency)}, self._settled_before
+        if not self.settled_channels.isdisjoint(keys):
+            return True
+        return not before.isdisjoint({channel, ALL}) and keys.isdisjoint(self.paid_by_operators)
 
     @property
     def payouts_with_carried(self) -> pd.DataFrame | None:

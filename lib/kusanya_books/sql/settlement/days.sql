@@ -83,6 +83,21 @@ CROSS JOIN granularity AS g
 WHERE NOT g.item
 GROUP BY c.business_day::DATE, c.channel, c.currency;
 
+-- What an earlier period has settled, or was paid too much, waits for no line any more.
+CREATE TEMP VIEW days_waiting AS
+SELECT e.*
+FROM days_earned AS e
+WHERE e.day >= {first_day}
+    OR NOT EXISTS (SELECT 1 FROM settled_before AS b WHERE b.channel IN ('', e.channel))
+    OR EXISTS (
+        SELECT 1
+        FROM days_open AS w
+        WHERE w.day = e.day
+            AND w.currency = e.currency
+            AND w.channel IN ('', e.channel)
+            AND w.net > 0
+    );
+
 CREATE TEMP TABLE days_paid AS
 SELECT s.business_day::DATE AS day, s.channel, s.currency, sum(s.net)::BIGINT AS net
 FROM paid_lines AS s
@@ -93,7 +108,7 @@ CREATE TEMP TABLE shifts AS
 WITH agreeing AS (
     SELECT p.channel, p.currency, date_diff('day', e.day, p.day) AS days, count(*) AS many
     FROM days_paid AS p
-    INNER JOIN days_earned AS e ON e.channel = p.channel AND e.currency = p.currency
+    INNER JOIN days_waiting AS e ON e.channel = p.channel AND e.currency = p.currency
     LEFT JOIN settle_days_of AS d ON d.channel = p.channel
     WHERE abs(p.net - e.net) <= {amount_tolerance}
         AND date_diff('day', e.day, p.day) BETWEEN 0 AND coalesce(d.days, {settle_days})
@@ -168,23 +183,11 @@ WITH runs AS (
             PARTITION BY l.line_no, l.channel, l.currency ORDER BY e.day DESC
         )::BIGINT AS net_since
     FROM open_lines AS l
-    INNER JOIN days_earned AS e
+    INNER JOIN days_waiting AS e
         ON e.channel = l.channel
         AND e.currency = l.currency
         AND e.day <= l.day
         AND (l.day_before IS NULL OR e.day > l.day_before)
-    -- What an earlier period has settled waits for no line any more.
-    WHERE e.day >= {first_day}
-        OR NOT EXISTS (SELECT 1 FROM settled_before AS b WHERE b.channel IN ('', e.channel))
-        OR EXISTS (
-            -- A day that was paid too much waits for none.
-            SELECT 1
-            FROM days_open AS w
-            WHERE w.day = e.day
-                AND w.currency = e.currency
-                AND w.channel IN ('', e.channel)
-                AND w.net > 0
-        )
 ),
 
 found AS (
