@@ -144,6 +144,24 @@ def test_a_second_currency_has_entries_of_its_own_beside_the_first(shop: Shop) -
     assert [line.amount for line in made.lines] == [69, 1, -70]
 
 
+def test_what_waited_on_the_account_for_breaks_leaves_it_though_another_currency_was_closed_since(
+    shop: Shop,
+) -> None:
+    """The next close carries the newest pack, whose entries are in the other currency."""
+    (shop.home / "kes.toml").write_text(PLAIN_ACCOUNTS.replace("TZS", "KES"))
+    late, statement = shop.pay(day(0), 1_000, is_heard=False), shop.home / "statement.csv"
+    held = []
+    for number, lines in enumerate(([f"P1,{day(0)},MPESA_TZ,TZS,982"], [])):
+        statement.write_text("\n".join(["batch_id,business_day,channel,currency,net", *lines, ""]))
+        if number:
+            shop.hear(late)
+        for name in ("accounts", "kes"):
+            map_ = str(shop.home / f"{name}.toml")
+            shop.close(day(number), day(number), statement=str(statement), accounts=map_)
+        held.append([shop.holds(account) for account in ("Bank", "Suspense", "Clearing")])
+    assert held == [[982, -982, 0], [982, 0, 0]]
+
+
 def is_in(pack: Path, currency: str, days: int) -> bool:
     """Return whether the entries of a pack are in a currency, and of so many days."""
     said = json.loads((pack / "manifest.json").read_text())

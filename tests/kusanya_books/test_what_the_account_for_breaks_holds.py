@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from tests.kit.accounting_shop import FEE, Payment, Shop, day
+from tests.kit.accounts import PLAIN_ACCOUNTS
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 NIGHTS = 6
@@ -53,6 +55,16 @@ def spans(rng: Random) -> Iterator[list[tuple[int, int]]]:
             last = rng.randrange(first, number)
             closed += [(first, last), *((later, later) for later in range(last + 1, number + 1))]
         yield closed
+
+
+def close(shop: Shop, days: tuple[int, int], rng: Random, **asked: Any) -> None:
+    """Close some days; on some nights the books of another currency are closed beside."""
+    first, last = map(day, days)
+    shop.close(first, last, **asked)
+    if rng.random() < 0.2:
+        abroad = shop.home / "abroad.toml"
+        abroad.write_text(PLAIN_ACCOUNTS.replace("TZS", "KES"))
+        shop.close(first, last, accounts=str(abroad), **asked)
 
 
 def file_of(shop: Shop, header: str, lines: Lines) -> str:
@@ -102,7 +114,7 @@ def of_an_operator(shop: Shop, seed: int) -> None:
         lines.append(wallet.day(day(closed[0][0]), rng))
         for first, last in closed:
             statement = file_of(shop, MOVED, lines[first : last + 1])
-            shop.close(day(first), day(last), operator=[statement])
+            close(shop, (first, last), rng, operator=[statement])
         assert shop.holds("Suspense") == -wallet.unexplained
         assert shop.holds("Clearing") == owed_by(shop) + wallet.unexplained
 
@@ -127,7 +139,7 @@ def of_payouts(shop: Shop, seed: int) -> None:
         for first, last in closed:
             header = "batch_id,business_day,channel,currency,net"
             statement = file_of(shop, header, lines[first : last + 1])
-            shop.close(day(first), day(last), statement=statement)
+            close(shop, (first, last), rng, statement=statement)
         assert shop.holds("Bank") == paid
         assert shop.holds("Suspense") == owed_by(shop) - sum(map(net_of, shop.payments))
         assert shop.holds("Clearing") == 0
@@ -190,7 +202,7 @@ def of_items(shop: Shop, seed: int) -> None:
             header = "batch_id,business_day,channel,currency,net,collection_id"
             statement = file_of(shop, header, lines[0 if has_all else first : last + 1])
             operator = [file_of(shop, MOVED, moved[first : last + 1])]
-            shop.close(day(first), day(last), statement=statement, operator=operator)
+            close(shop, (first, last), rng, statement=statement, operator=operator)
         paid, beside = provider.paid.total(), provider.unexplained
         assert shop.holds("Bank") == paid
         assert shop.holds("Suspense") == -beside

@@ -138,7 +138,7 @@ def followers(folder: Path) -> list[tuple[date, date]]:
     One that was closed again since, and carries this pack, is not among them.
     """
     own = pack_folder.manifest(folder)
-    days = pack_folder.days_of(own)
+    days, facts = pack_folder.days_of(own), pack_folder.facts(own["made_from"])
     earlier: set[str] = set()
     same: set[str] = set()
     carries: list[tuple[tuple[date, date], str | None]] = []
@@ -154,17 +154,11 @@ def followers(folder: Path) -> list[tuple[date, date]]:
             continue
         period = pack_folder.days_of(said)
         if period == days:
-            (same if _facts(said) == _facts(own) else earlier).add(said["run_id"])
+            is_same = pack_folder.facts(said["made_from"]) == facts
+            (same if is_same else earlier).add(said["run_id"])
         carries.append((period, said["made_from"].get("files", {}).get("previous")))
     again = {period for period, previous in carries if previous in same}
     return sorted({period for period, previous in carries if previous in earlier} - again)
-
-
-def _facts(said: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what a pack says was closed; where it is booked is no part of that."""
-    made_from = said["made_from"]
-    files = {name: one for name, one in made_from.get("files", {}).items() if name != "accounts"}
-    return made_from["as_of"], made_from.get("inputs"), files
 
 
 def items(folder: Path, said: dict[str, Any]) -> pd.DataFrame:

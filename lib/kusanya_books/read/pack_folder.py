@@ -78,6 +78,13 @@ def days_of(said: Mapping[str, Any]) -> tuple[date, date]:
     return date.fromisoformat(made_from["first"]), date.fromisoformat(made_from["last"])
 
 
+def facts(made_from: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what was closed of its days; where it is booked is no part of that."""
+    files = {name: one for name, one in made_from.get("files", {}).items() if name != "accounts"}
+    names = ("first", "last", "as_of", "inputs")
+    return (*(made_from.get(name) for name in names), files)
+
+
 def written_at(folder: Path) -> int:
     """Return when a pack was made or made again, in ns: which of two of the same facts is newer."""
     path = folder / MANIFEST

@@ -134,14 +134,14 @@ def earlier_close(
     """
     same = json.loads(json.dumps(made_from))
     found: dict[str, _Close] = {}
-    follows: dict[str, str | None] = {}
+    made_of: dict[str, Mapping[str, Any]] = {}
     for folder, name in _packs(out):
         if name.mode != same["mode"] or name.last < min({own.begins, *own.late}):
             continue
         manifest = pack_folder.manifest(folder)
         made = manifest["made_from"]
         after = made.pop(AFTER, ())
-        follows[name.run] = _previous(made)
+        made_of[name.run] = made
         # Who imports the entries may move their files away: they are booked all the same.
         if not has_entries(manifest, currency):
             continue
@@ -157,22 +157,26 @@ def earlier_close(
     has_more = own.books_others and _has_more(own, found)
     if has_more:
         own = msgspec.structs.replace(own, books_others=False)
-    chain = frozenset(_chain(_previous(same), follows))
+    chain = _chain(same, made_of)
     runs = _as_spans(_last_of_each(own, found, chain, as_of=int(same["as_of"])))
     return _continued(out, runs, has_more=has_more) if runs else None
 
 
-def _previous(made_from: Mapping[str, Any]) -> str | None:
-    """Return the run that a close carries."""
-    found: str | None = made_from.get("files", {}).get("previous")
-    return found
+def _previous(made_from: Mapping[str, Any]) -> str:
+    """Return the run that a close carries, empty for none."""
+    return str(made_from.get("files", {}).get("previous", ""))
 
 
-def _chain(run: str | None, follows: Mapping[str, str | None]) -> Iterator[str]:
-    """Yield a run and those that were carried to it."""
-    while run is not None:
-        yield run
-        run = follows.get(run)
+def _chain(own: Mapping[str, Any], made_of: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
+    """Return the runs that are carried to a close, and those that closed the same.
+
+    The books of each currency have a close of their own, and the next one carries one of them.
+    """
+    carried, run = [], _previous(own)
+    while (before := made_of.get(run)) is not None:
+        carried.append(pack_folder.facts(before))
+        run = _previous(before)
+    return frozenset(run for run, one in made_of.items() if pack_folder.facts(one) in carried)
 
 
 def _has_more(own: ToBook, closes: Mapping[str, _Close]) -> bool:
