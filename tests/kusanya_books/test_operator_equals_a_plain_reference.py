@@ -179,11 +179,12 @@ def expected(
     backs = [
         line
         for line in lines
-        if line["kind"] == "reversal"
+        if line["kind"] in {"reversal", "refund"}
         and line["status"] == "completed"
         and line["amount"] < 0
         and line["line_no"] not in copied
     ]
+    successes = {m["line_no"] for m, s, _ in pairs if s["status"] == "succeeded"}
     backs.sort(key=lambda m: (m["at"], m["line_no"]))
     chosen: dict[int, Row] = {}
     takers: dict[int, list[int]] = defaultdict(list)
@@ -203,6 +204,7 @@ def expected(
                 or (m["line_no"] in met and met[m["line_no"]]["id"] == back["collection_id"])
                 or (key(m["receipt"]) in words_of(back))
             )
+            and (back["kind"] == "reversal" or m["line_no"] not in successes)
         ]
         for m in fitting:
             takers[m["line_no"]].append(back["line_no"])
@@ -317,7 +319,7 @@ def _rows(
             fee, due = many.get(m["line_no"], (0, 0))
             if m["kind"] == "fee" and fee != due:
                 return "operator_fees_differ"
-            if m["kind"] in names:
+            if m["kind"] in names and m["line_no"] not in taken:
                 return f"operator_{names[m['kind']]}"
             if m["line_no"] in taken:
                 back = met.get(taken[m["line_no"]])
@@ -495,7 +497,8 @@ def followed(chance: Random, service: list[Row]) -> list[Row]:
                 came[-1]["channel"] = chance.choice([row["channel"]] * 3 + ["AIRTEL_TZ"])
             if chance.random() < 0.3:
                 key = chance.choice([{"details": f"Reversal of {came[-1]['receipt']}"}, {}])
-                taken = {**came[-1], "kind": "reversal", "turned": True, "balance": 1_500, **key}
+                kind = chance.choice(["reversal", "reversal", "refund"])
+                taken = {**came[-1], "kind": kind, "turned": True, "balance": 1_500, **key}
                 came += [taken] * chance.choice([1, 1, 2])
     if came and chance.random() < 0.5:
         account = [

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pandas as pd
 import pytest
 from tests.kit.accounting_shop import FEE, Payment, Shop, day
 from tests.kit.accounts import PLAIN_ACCOUNTS
@@ -47,12 +48,19 @@ def trade(shop: Shop, today: date, rng: Random) -> None:
 
 
 def spans(rng: Random) -> Iterator[list[tuple[int, int]]]:
-    """Yield what is closed on each night: its own day, and some earlier days with all after."""
+    """Yield what is closed on each night: its own day, and some earlier days with all after.
+
+    Days that were closed as one are closed as one again.
+    """
+    joined: list[tuple[int, int]] = []
     for number in range(NIGHTS):
         closed = [(number, number)]
         if number and rng.random() < 0.5:
             first = rng.randrange(number)
             last = rng.randrange(first, number)
+            met = [(a, b) for a, b in joined if a <= last and first <= b]
+            first, last = min([first, *(a for a, _ in met)]), max([last, *(b for _, b in met)])
+            joined = [*(span for span in joined if span not in met), (first, last)]
             closed += [(first, last), *((later, later) for later in range(last + 1, number + 1))]
         yield closed
 
@@ -82,16 +90,22 @@ class Wallet:
         self._strays: dict[str, int] = {}
 
     def day(self, today: date, rng: Random) -> list[str]:
-        """Return the lines of a day: its payments, and one stray or the reversal of one."""
+        """Return the lines of a day: its payments, and one stray or what gives one back.
+
+        A stray is of nobody, or one of the payments a second time.
+        """
         mine = [one for one in self._shop.payments if one.day == today]
         lines = [self._line(one, rng) for one in mine]
+        twice = [one for one in mine if self._said[one.number] == one.amount]
         if rng.random() < 0.4:
-            stray, amount = f"S{today:%d}", 100 * rng.randint(1, 9)
+            stray, amount, of = f"S{today:%d}", 100 * rng.randint(1, 9), ""
+            if twice and rng.random() < 0.5:
+                amount, of = twice[0].amount, f"R-{twice[0].number}"
             self._strays[stray] = amount
-            lines.append(f"payment,{stray},{amount},{today}T13:00:00+03:00,,TZS,MPESA_TZ")
+            lines.append(f"payment,{stray},{amount},{today}T13:00:00+03:00,{of},TZS,MPESA_TZ")
         elif self._strays:
-            stray, amount = self._strays.popitem()
-            lines.append(f"reversal,B{stray},-{amount},{today}T13:00:00+03:00,{stray},TZS,MPESA_TZ")
+            (stray, amount), kind = self._strays.popitem(), rng.choice(["reversal", "refund"])
+            lines.append(f"{kind},B{stray},-{amount},{today}T13:00:00+03:00,{stray},TZS,MPESA_TZ")
         return lines
 
     def _line(self, one: Payment, rng: Random) -> str:
@@ -223,6 +237,32 @@ def test_without_that_account_a_break_is_listed_until_it_is_explained(shop: Shop
         waits.append((night / "journals" / "not_booked.csv").read_text().splitlines()[1:])
     assert waits == [[f"{day(0)},MPESA_TZ,operator_unknown_here,5000"], [], []]
     assert shop.holds("Clearing") == owed_by(shop) == 5_000 - FEE
+
+
+@pytest.mark.parametrize("reference", ["R-0", "of nobody"])
+@pytest.mark.parametrize("nights", [1, 2], ids=["the same night", "the night after"])
+def test_a_payment_that_is_no_success_here_and_was_refunded_is_no_break_and_no_refund(
+    shop: Shop, reference: str, nights: int
+) -> None:
+    """As the advice for a second payment says: what was refunded must not be refunded again."""
+    shop.pay(day(0), 5_000)
+    at = f"{day(0)}T12:00:00+03:00"
+    first = f"payment,M0,5000,{at},R-0,TZS,MPESA_TZ"
+    stray = f"payment,M1,5000,{at},{reference},TZS,MPESA_TZ"
+    back = f"refund,B1,-5000,{day(nights - 1)}T13:00:00+03:00,{reference},TZS,MPESA_TZ"
+    lines = [[first, stray, back]] if nights == 1 else [[first, stray], [back]]
+    for number, night in enumerate(lines):
+        pack = shop.close(day(number), day(number), operator=[file_of(shop, MOVED, [night])])
+    assert [shop.holds(name) for name in ("Suspense", "Refunds", "Clearing")] == [0, 0, 4_982]
+    assert pd.read_parquet(pack / "open_items.parquet").empty
+
+
+def test_the_refund_of_a_success_is_booked(shop: Shop) -> None:
+    shop.pay(day(0), 5_000)
+    lines = [f"payment,M0,5000,{day(0)}T12:00:00+03:00,R-0,TZS,MPESA_TZ"]
+    lines += [f"refund,B1,-5000,{day(0)}T13:00:00+03:00,R-0,TZS,MPESA_TZ"]
+    shop.close(day(0), day(0), operator=[file_of(shop, MOVED, [lines])])
+    assert [shop.holds(name) for name in ("Refunds", "Clearing")] == [5_000, -FEE]
 
 
 @pytest.mark.parametrize("said_by", [of_an_operator, of_payouts, of_items])

@@ -45,6 +45,8 @@ _REPEATED: Final = frozenset({"settlement_duplicate", "operator_line_again"})
 _READ_BEFORE: Final = "settlement_read_before"
 """The close that read such a line first has booked it."""
 _OVER: Final = "settlement_over"
+_REFUND: Final = "operator_refund"
+"""That of a payment which is no success here is none: neither is booked."""
 _FEES: Final = frozenset({"fee", "charge", "tax"})
 _WHOLE: Final = 10_000
 """Basis points of one."""
@@ -341,7 +343,7 @@ def _moved(operator: OperatorMatch | None, inputs: Inputs) -> Iterator[tuple[Key
                 # Fees are booked as the service counts them.
                 kind = NOT_BOOKED if is_listed or row.kind in _FEES else LINE_BREAK
                 yield (*where, kind, row.break_code), beside
-        elif row.kind == "refund":
+        elif row.break_code == _REFUND:
             yield (*where, REFUND, None), -moved
         elif row.kind == "payout" and not is_listed:
             yield (*where, PAYOUT, None), -moved

@@ -29,7 +29,7 @@ OPERATOR: Final[dict[str, BreakRule]] = {
         EXPECTED,
         "refunded at the operator",
         "Book it if the books do not say so.",
-        "kind = 'refund'",
+        "kind = 'refund' AND NOT takes_back",
     ),
     "operator_chargeback": BreakRule(
         BREAK,

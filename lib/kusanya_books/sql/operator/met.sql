@@ -29,12 +29,17 @@ INNER JOIN payments AS p
 INNER JOIN pairs ON pairs.move = p.move;
 
 -- A reversal names what it takes back by that payment's receipt, also as a word of its text, or by
--- its reference or collection.
+-- its reference or collection. So does the refund of a payment that is no success here; that of a success
+-- is a line of its own.
 CREATE TEMP TABLE reversals AS
 WITH backs AS (
     SELECT *
     FROM moves
-    WHERE is_completed AND NOT is_copied AND kind = 'reversal' AND amount < 0
+    WHERE is_completed AND NOT is_copied AND kind IN ('reversal', 'refund') AND amount < 0
+),
+
+successes AS (
+    SELECT pairs.move FROM pairs INNER JOIN received AS r ON r.id = pairs.id AND r.paid
 ),
 
 -- A word of fewer than four characters would be a receipt by chance.
@@ -86,6 +91,8 @@ fitting AS (
         AND p.account = b.account
         AND p.currency = b.currency
         AND p.amount = -b.amount
+    LEFT JOIN successes AS s ON s.move = n.payment
+    WHERE b.kind = 'reversal' OR s.move IS NULL
 )
 
 SELECT reversal, payment FROM fitting WHERE place = 1 AND place_payment = 1;
