@@ -257,6 +257,28 @@ def test_a_payment_that_is_no_success_here_and_was_refunded_is_no_break_and_no_r
     assert pd.read_parquet(pack / "open_items.parquet").empty
 
 
+@pytest.mark.parametrize("channel", ["MPESA_TZ", ""])
+def test_what_an_operator_pays_out_is_listed_on_a_night_without_a_settlement_line_of_its_channel(
+    shop: Shop, channel: str
+) -> None:
+    """The provider may have nothing to pay on that night, or pay the channel no more."""
+    header = "batch_id,business_day,channel,currency,net"
+    waits = []
+    for number, lines in enumerate(([f"P0,{day(0)},{channel},TZS,4982"], [])):
+        shop.pay(day(number), 5_000)
+        at = f"{day(number)}T20:00:00+03:00"
+        paid = f"payment,M{number},5000,{at},R-{number},TZS,MPESA_TZ"
+        moved = [[paid, f"payout,W{number},-5000,{at},,TZS,MPESA_TZ"]]
+        given = {
+            "statement": file_of(shop, header, [lines]),
+            "operator": [file_of(shop, MOVED, moved)],
+        }
+        night = shop.close(day(number), day(number), **given)
+        waits.append((night / "journals" / "not_booked.csv").read_text().splitlines()[1:])
+    assert waits == [[], [f"{day(1)},MPESA_TZ,operator_payout,-5000"]]
+    assert [shop.holds(name) for name in ("Bank", "Suspense", "Clearing")] == [4_982, 0, 4_982]
+
+
 def test_the_refund_of_a_success_is_booked(shop: Shop) -> None:
     shop.pay(day(0), 5_000)
     lines = [f"payment,M0,5000,{day(0)}T12:00:00+03:00,R-0,TZS,MPESA_TZ"]

@@ -161,8 +161,8 @@ def _of_operator(rows: pd.DataFrame, inputs: Inputs) -> Iterator[Item]:
     is_settled = cache(inputs.is_settled)
 
     def is_posted(row: Any) -> bool:
-        is_paid = is_settled(text_of(row.channel), row.currency)
-        return not is_paid and postings.is_of_period(row.operator_day, inputs.period)
+        by_provider = is_settled(text_of(row.channel), row.currency)
+        return not by_provider and postings.is_of_period(row.operator_day, inputs.period)
 
     return of_operator(rows, is_posted=is_posted)
 

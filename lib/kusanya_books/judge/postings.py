@@ -330,10 +330,11 @@ def _moved(operator: OperatorMatch | None, inputs: Inputs) -> Iterator[tuple[Key
     """Yield what the operator's lines of the period moved beside payments that agree."""
     if operator is None:
         return
-    is_settled = cache(inputs.is_settled)
+    is_settled, named = cache(inputs.is_settled), inputs.settled_channels
     for row in columns.records(operator.rows[operator.rows["counted_operator"] != 0]):
         where = (row.operator_day, row.currency, row.channel)
-        is_listed = is_settled(text_of(row.channel), row.currency)
+        key = text_of(row.channel), row.currency
+        by_provider = is_settled(*key)
         moved = int(row.counted_operator)
         if row.break_code in _REPEATED:
             yield (*where, NOT_BOOKED, row.break_code), moved
@@ -341,9 +342,12 @@ def _moved(operator: OperatorMatch | None, inputs: Inputs) -> Iterator[tuple[Key
             beside = _beside(row)
             if beside or row.kind != "payment":
                 # Fees are booked as the service counts them.
-                kind = NOT_BOOKED if is_listed or row.kind in _FEES else LINE_BREAK
+                kind = NOT_BOOKED if by_provider or row.kind in _FEES else LINE_BREAK
                 yield (*where, kind, row.break_code), beside
         elif row.break_code == _REFUND:
             yield (*where, REFUND, None), -moved
-        elif row.kind == "payout" and not is_listed:
+        elif row.kind == "payout" and not by_provider:
             yield (*where, PAYOUT, None), -moved
+        elif row.kind == "payout" and named.isdisjoint({key, (None, row.currency)}):
+            # The provider may have stopped paying the channel out.
+            yield (*where, NOT_BOOKED, row.break_code), moved

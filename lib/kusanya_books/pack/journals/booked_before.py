@@ -172,10 +172,10 @@ def _chain(own: Mapping[str, Any], made_of: Mapping[str, Mapping[str, Any]]) -> 
 
     The books of each currency have a close of their own, and the next one carries one of them.
     """
-    carried, run = [], _previous(own)
-    while (before := made_of.get(run)) is not None:
+    carried, name = [], _previous(own)
+    while (before := made_of.get(name)) is not None:
         carried.append(pack_folder.facts(before))
-        run = _previous(before)
+        name = _previous(before)
     return frozenset(run for run, one in made_of.items() if pack_folder.facts(one) in carried)
 
 
