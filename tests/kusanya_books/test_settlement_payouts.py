@@ -87,6 +87,19 @@ def test_a_payout_that_is_paid_again_under_a_new_batch_is_a_duplicate_and_no_fee
         assert sorted(found) == ["settled", "settled", "settlement_duplicate"]
 
 
+@pytest.mark.parametrize("gross", [1_000, None], ids=["with its gross", "without"])
+@pytest.mark.parametrize(
+    ("fee", "code"), [(20, "settlement_within_tolerance"), (21, "settlement_fee_mismatch")]
+)
+def test_a_payout_that_is_short_by_its_fee_alone_claims_the_fee_beyond_the_tolerance(
+    collections_of: Make, gross: int | None, fee: int, code: str
+) -> None:
+    at = datetime(2026, 3, 2, 9, tzinfo=UTC)
+    collections = collections_of({"amount": 1_000, "fee": 18, "created_at": at, "completed_at": at})
+    lines = paid_on(("A", 2, 1_000 - fee), gross=gross, fee=fee)
+    assert verdicts(collections, lines, fee=2, amount=2) == [(2, code, None)]
+
+
 def test_a_channel_may_be_paid_out_later_than_the_others(collections_of: Make) -> None:
     collections = of_days(collections_of, (5, 100))
     assert verdicts(collections, []) == [(5, "settlement_missing", None)]
