@@ -330,7 +330,7 @@ def _moved(operator: OperatorMatch | None, inputs: Inputs) -> Iterator[tuple[Key
     """Yield what the operator's lines of the period moved beside payments that agree."""
     if operator is None:
         return
-    is_settled, named = cache(inputs.is_settled), inputs.settled_channels
+    is_settled = cache(inputs.is_settled)
     for row in columns.records(operator.rows[operator.rows["counted_operator"] != 0]):
         where = (row.operator_day, row.currency, row.channel)
         key = text_of(row.channel), row.currency
@@ -348,6 +348,6 @@ def _moved(operator: OperatorMatch | None, inputs: Inputs) -> Iterator[tuple[Key
             yield (*where, REFUND, None), -moved
         elif row.kind == "payout" and not by_provider:
             yield (*where, PAYOUT, None), -moved
-        elif row.kind == "payout" and named.isdisjoint({key, (None, row.currency)}):
+        elif row.kind == "payout" and not inputs.is_named(*key):
             # The provider may have stopped paying the channel out.
             yield (*where, NOT_BOOKED, row.break_code), moved

@@ -141,7 +141,7 @@ def followers(folder: Path) -> list[tuple[date, date]]:
     days, facts = pack_folder.days_of(own), pack_folder.facts(own["made_from"])
     earlier: set[str] = set()
     same: set[str] = set()
-    carries: list[tuple[tuple[date, date], str | None]] = []
+    carries: list[tuple[tuple[date, date], str]] = []
     for other in pack_folder.packs(folder.parent):
         name = pack_folder.name_of(other)
         if name is not None and name.last < days[0]:
@@ -156,7 +156,7 @@ def followers(folder: Path) -> list[tuple[date, date]]:
         if period == days:
             is_same = pack_folder.facts(said["made_from"]) == facts
             (same if is_same else earlier).add(said["run_id"])
-        carries.append((period, said["made_from"].get("files", {}).get("previous")))
+        carries.append((period, pack_folder.previous_of(said["made_from"])))
     again = {period for period, previous in carries if previous in same}
     return sorted({period for period, previous in carries if previous in earlier} - again)
 

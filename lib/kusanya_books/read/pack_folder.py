@@ -78,6 +78,11 @@ def days_of(said: Mapping[str, Any]) -> tuple[date, date]:
     return date.fromisoformat(made_from["first"]), date.fromisoformat(made_from["last"])
 
 
+def previous_of(made_from: Mapping[str, Any]) -> str:
+    """Return the run that a close carries, empty for none."""
+    return str(made_from.get("files", {}).get("previous", ""))
+
+
 def facts(made_from: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return what was closed of its days; where it is booked is no part of that."""
     files = {name: one for name, one in made_from.get("files", {}).items() if name != "accounts"}

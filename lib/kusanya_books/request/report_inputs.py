@@ -156,8 +156,10 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         """Return the channels and currencies that the settlement statement names."""
         if self.statement is None:
             return frozenset()
-        named = zip(self.statement["channel"], self.statement["currency"], strict=True)
-        return frozenset((text_of(channel), str(currency)) for channel, currency in named)
+        # Lines may be a million, and this is asked for each channel.
+        named = self.statement[["channel", "currency"]].drop_duplicates()
+        keys = zip(named["channel"], named["currency"], strict=True)
+        return frozenset((text_of(channel), str(currency)) for channel, currency in keys)
 
     @property
     def _settled_before(self) -> frozenset[str]:
@@ -186,21 +188,27 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
             return frozenset()
         lines = self.of_operators
         paid = lines[(lines["kind"] == "payout") & lines["channel"].notna()]
-        mine = frozenset(zip(paid["channel"], paid["currency"], strict=True))
-        mine = frozenset(key for key in mine if key[0] not in self._settled_before)
+        keys, before = zip(paid["channel"], paid["currency"], strict=True), self._settled_before
+        mine = frozenset(key for key in keys if key[0] not in before)
         if self.carried is not None:
             mine |= frozenset(self.carried.payers)
         return mine - self.settled_channels
+
+    def is_named(self, channel: str | None, currency: str) -> bool:
+        """Return whether the settlement statement names a channel, or is of all."""
+        return not self.settled_channels.isdisjoint({(channel, currency), (None, currency)})
 
     def is_settled(self, channel: str | None, currency: str) -> bool:
         """Return whether the settlement statement says what is paid out of a channel.
 
         Else its operator's statement does.
         """
-        keys, before = {(channel, currency), (None, currency)}, self._settled_before
-        if not self.settled_channels.isdisjoint(keys):
+        if self.is_named(channel, currency):
             return True
-        return not before.isdisjoint({channel, ALL}) and keys.isdisjoint(self.paid_by_operators)
+        before = self._settled_before
+        return not before.isdisjoint({channel, ALL}) and (
+            (channel, currency) not in self.paid_by_operators
+        )
 
     @property
     def payouts_with_carried(self) -> pd.DataFrame | None:

@@ -162,20 +162,15 @@ def earlier_close(
     return _continued(out, runs, has_more=has_more) if runs else None
 
 
-def _previous(made_from: Mapping[str, Any]) -> str:
-    """Return the run that a close carries, empty for none."""
-    return str(made_from.get("files", {}).get("previous", ""))
-
-
 def _chain(own: Mapping[str, Any], made_of: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
     """Return the runs that are carried to a close, and those that closed the same.
 
     The books of each currency have a close of their own, and the next one carries one of them.
     """
-    carried, name = [], _previous(own)
+    carried, name = [], pack_folder.previous_of(own)
     while (before := made_of.get(name)) is not None:
         carried.append(pack_folder.facts(before))
-        name = _previous(before)
+        name = pack_folder.previous_of(before)
     return frozenset(run for run, one in made_of.items() if pack_folder.facts(one) in carried)
 
 
