@@ -13,6 +13,8 @@ from kusanya.domain.business_day import EAT
 from kusanya_books import columns
 from kusanya_books.read.sample import faults as sample_faults
 
+UNOWED = "B-OLD"
+"""The batch of a payout that nobody owes."""
 EACH = 2
 """How often each fault of the operator is planted."""
 Line = dict[str, Any]
@@ -112,7 +114,7 @@ class _Operator:
 
 
 def _payouts(lines: dict[str, Line]) -> Iterator[Line]:
-    """Yield what each operator pays out each Monday: what it took in the week before."""
+    """Yield what each operator pays the provider each Monday: what it took in the week before."""
     weeks: dict[tuple[str, datetime], int] = defaultdict(int)
     for line in lines.values():
         local = line["at"].astimezone(EAT)
@@ -129,24 +131,28 @@ def _payouts(lines: dict[str, Line]) -> Iterator[Line]:
         yield {"channel": channel, "currency": "TZS", "at": monday, **extra}
 
 
-def _bank(payouts: list[Line]) -> tuple[list[Line], list[Key]]:
-    """Return the bank's lines: each payout credited the day after, but for what is planted."""
+def _bank(statement: pd.DataFrame) -> tuple[list[Line], list[Key]]:
+    """Return the bank's lines: each batch credited the day after, but for what is planted."""
     plain: Line = {"leg": "bank", "input": "bank.xml", "channel": None, "currency": "TZS"}
     lines, due = [], []
-    for number, payout in enumerate(payouts):
-        credit = {**plain, "kind": "payout", "amount": -payout["amount"]}
-        credit |= {"details": payout["receipt"], "at": payout["at"] + timedelta(days=1)}
+    batches = statement.groupby("batch_id").agg({"net": "sum", "business_day": "max"})
+    # What nobody owes does not reach the bank.
+    paid = batches.drop(index=UNOWED)
+    due.append(("bank_missing", UNOWED))
+    for number, (batch, row) in enumerate(paid.iterrows()):
+        at = row["business_day"].to_pydatetime().replace(hour=12, tzinfo=EAT) + timedelta(days=1)
+        credit = {**plain, "kind": "payout", "amount": int(row["net"]), "details": batch, "at": at}
         if number == 0:
-            due.append(("bank_missing", payout["receipt"]))
+            due.append(("bank_missing", str(batch)))
             continue
         if number in (1, 2):
             credit["amount"] += (-500, 500)[number - 1]
-            due.append((("bank_short", "bank_over")[number - 1], payout["receipt"]))
+            due.append((("bank_short", "bank_over")[number - 1], str(batch)))
         lines.append(credit)
         if number == 3:
             lines.append({**credit, "at": credit["at"] + timedelta(days=1)})
             due.append(("bank_credited_again", ""))
-    at = payouts[-1]["at"] - timedelta(days=3)
+    at = lines[-1]["at"] - timedelta(days=3)
     for kind, amount, code in (
         ("reversal", -4_321, "bank_returned"),
         ("payout", 5_432, "bank_unexpected"),
@@ -163,6 +169,6 @@ def month(*, seed: int, rows: int) -> Month:
     at_operator = _Operator(made)
     at_operator.plant()
     payouts = list(_payouts(at_operator.lines))
-    credits_, due = _bank(payouts)
+    credits_, due = _bank(made.statement)
     moved = movements_of(*at_operator.lines.values(), *payouts, *credits_)
     return Month(made=made, movements=moved, operator=at_operator.due, bank=due)

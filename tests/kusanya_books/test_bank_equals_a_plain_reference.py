@@ -45,6 +45,7 @@ STARTS = (datetime(2026, 2, 27, 9, tzinfo=UTC), datetime(2026, 3, 2, 9, tzinfo=U
 """Payouts begin before the week, or on its first day."""
 Move = int
 Edges = set[tuple[Move, int]]
+Account = tuple[str | None, str]
 Sums = dict[tuple[int, ...], set[tuple[date, date]]]
 """The members of each run of days, with the runs' edges."""
 
@@ -63,6 +64,7 @@ BATCHES: dict[str, Sequence[Any]] = {
     "channel": ["AIRTEL_TZ", "AIRTEL_TZ", "TIGO_TZ", None],
     "currency": ["T", "T", "T", "K"],
     "net": [1, 100, 100, 200, 300, -100],
+    "is_late": [False, False, True],
     "day": [*range(11), None],
 }
 FORMS: dict[str, Sequence[Any]] = {
@@ -193,8 +195,10 @@ def world(chance: Random, name: str, start: datetime) -> tuple[list[Row], list[R
     return paid, settled, came
 
 
-def payouts_of(paid: list[Row], settled: list[Row]) -> list[Row]:
-    """Return what was paid out, in the order of its numbers."""
+def payouts_of(
+    paid: list[Row], settled: list[Row], shown: list[Row], perhaps: set[Account], begins: date
+) -> list[Row]:
+    """Return what was paid out, in the order of its numbers, less what was shown before."""
     found: dict[Any, Row] = {}
     for row in paid:
         if row["kind"] == "payout" and row["status"] == "completed":
@@ -207,16 +211,14 @@ def payouts_of(paid: list[Row], settled: list[Row]) -> list[Row]:
                 "payout": row["receipt"] or line,
                 "amount": -row["amount"],
                 "keys": (row["receipt"], row["reference"]),
+                "is_late": False,
+                "is_perhaps": (row["channel"], row["currency"]) in perhaps,
             }
             found[tuple(payout.values()), row["at"]] = payout
-    told = {(row["channel"], row["currency"], row["day"] < WEEK.first) for row in found.values()}
     batches: dict[Any, list[Row]] = defaultdict(list)
     for row in settled:
-        account = (row["channel"], row["currency"])
-        is_earlier = (row["day"] or WEEK.last) < WEEK.first
-        if (*account, is_earlier) not in told:
-            day = row["day"] if row["batch_id"] is None else None
-            batches[account, row["batch_id"], day].append(row)
+        day = row["day"] if row["batch_id"] is None else None
+        batches[(row["channel"], row["currency"]), row["batch_id"], day].append(row)
     for ((channel, currency), batch, own_day), rows in batches.items():
         day = max((row["day"] for row in rows if row["day"]), default=WEEK.last)
         name = batch or " ".join(filter(None, (channel, str(day))))
@@ -228,8 +230,15 @@ def payouts_of(paid: list[Row], settled: list[Row]) -> list[Row]:
             "payout": name,
             "amount": sum(row["net"] for row in rows),
             "keys": (batch,),
+            "is_late": any(row["is_late"] for row in rows),
+            "is_perhaps": False,
         }
-    return sorted(found.values(), key=order_of_payout)
+    gone = {said_by(one) for one in shown if one["bank_day"] < begins}
+    return sorted((one for one in found.values() if said_by(one) not in gone), key=order_of_payout)
+
+
+def said_by(row: Row) -> tuple[Any, ...]:
+    return row["currency"], row["payout"], row["day"], row["amount"]
 
 
 def order_of_payout(row: Row) -> tuple[Any, ...]:
@@ -243,10 +252,17 @@ def words(*texts: str | None) -> str:
 
 
 class Leg:
-    """The payouts and lines of one currency, and what met."""
+    """The payouts and lines of one currency, and what met.
 
-    def __init__(self, payouts: dict[int, Row], moves: dict[int, Row]) -> None:
+    What the bank has shown before has a number below zero.
+    """
+
+    def __init__(self, payouts: dict[int, Row], shown: list[Row], moves: dict[int, Row]) -> None:
         self.payouts = payouts
+        names = {p["payout"] for p in payouts.values()}
+        kept = [one for one in shown if one["payout"] not in names]
+        self.shown = dict(zip(range(-1, -len(kept) - 1, -1), kept, strict=True))
+        self.known = payouts | self.shown
         self.moves = moves
         done = {move: m for move, m in moves.items() if m["is_done"]}
         self.credits = {
@@ -257,7 +273,7 @@ class Leg:
         }
         self.named = {
             (move, one)
-            for one, p in payouts.items()
+            for one, p in self.known.items()
             for key in p["keys"]
             for move, m in done.items()
             if key is not None and len(key) >= 4 and words(key) in m["narrative"]
@@ -265,8 +281,8 @@ class Leg:
         # Money out that names money which came: it takes that back.
         self.taking_back: dict[Move, str] = {}
         for move, one in self.named:
-            if moves[move]["amount"] < 0 < payouts[one]["amount"]:
-                name = payouts[one]["payout"]
+            if moves[move]["amount"] < 0 < self.known[one]["amount"]:
+                name = self.known[one]["payout"]
                 self.taking_back[move] = min(name, self.taking_back.get(move, name))
         self.edges: dict[tuple[Move, int], tuple[str, str]] = {}
         self.seconds: set[Move] = set()
@@ -300,7 +316,9 @@ class Leg:
         edges = {
             (move, one)
             for move, one in self.named
-            if move in self.credits and self.moves[move]["amount"] * self.payouts[one]["amount"] > 0
+            if one in self.payouts
+            and move in self.credits
+            and self.moves[move]["amount"] * self.payouts[one]["amount"] > 0
         }
         names: dict[Move, set[int]] = defaultdict(set)
         payers: dict[int, list[Move]] = defaultdict(list)
@@ -313,17 +331,29 @@ class Leg:
             if len(found) > 1
             and abs(self.moves[found[0]]["amount"] - self.payouts[one]["amount"]) <= TERMS.amount
         }
-        again = [m for one in at_once for m in payers[one][1:] if len(names[m]) == 1]
-        self.seconds = set(again)
+        again = {(m, one) for one in at_once for m in payers[one][1:] if len(names[m]) == 1}
         once = [m for m, _ in self.named if sum(m == other for other, _ in self.named) == 1]
         backs: dict[Any, list[Move]] = defaultdict(list)
         laters: dict[Any, list[Move]] = defaultdict(list)
         for move, one in sorted(self.named, key=lambda edge: self._when(edge[0])):
             amount = self.moves[move]["amount"]
-            if amount < 0 < self.payouts[one]["amount"] and move in once:
+            if amount < 0 < self.known[one]["amount"] and move in once:
                 backs[one, -amount].append(move)
-            if move in self.seconds:
-                laters[one, amount].append(move)
+        again |= {
+            (move, one)
+            for move, one in self.named
+            if one in self.shown
+            and move in self.credits
+            and move not in names
+            and self.moves[move]["day"] > self.shown[one]["bank_day"]
+            and (amount := self.moves[move]["amount"]) > 0
+            and (
+                abs(amount - self.shown[one]["amount"]) <= TERMS.amount or backs.get((one, amount))
+            )
+        }
+        self.seconds = {move for move, _ in again}
+        for move, one in sorted(again, key=lambda edge: self._when(edge[0])):
+            laters[one, self.moves[move]["amount"]].append(move)
         for key, debits in backs.items():
             for debit, later in zip(debits, laters[key], strict=False):
                 if self.moves[later]["day"] >= self.moves[debit]["day"]:
@@ -427,10 +457,17 @@ def runs(days: dict[int, date], edges: set[date]) -> Sums:
 
 
 def expected(
-    paid: list[Row], settled: list[Row], came: list[Row], judged: date
+    paid: list[Row],
+    settled: list[Row],
+    came: list[Row],
+    judged: date,
+    *,
+    shown: list[Row],
+    perhaps: set[Account],
 ) -> tuple[list[tuple[Any, ...]], set[tuple[Any, ...]]]:
     """Return the rows and the bridge."""
-    payouts = dict(enumerate(payouts_of(paid, settled), start=1))
+    begins = min((day_of(m["at"]) for m in came), default=WEEK.first)
+    payouts = dict(enumerate(payouts_of(paid, settled, shown, perhaps, begins), start=1))
     copied = copies(
         came, *("currency", "receipt", "kind", "status", "amount", "at", "balance", "details")
     )
@@ -451,6 +488,7 @@ def expected(
     for currency in sorted({one["currency"] for one in (*payouts.values(), *moves.values())}):
         leg = Leg(
             {one: p for one, p in payouts.items() if p["currency"] == currency},
+            [one for one in shown if one["currency"] == currency],
             {move: m for move, m in moves.items() if m["currency"] == currency},
         )
         for move, one, edge, members in rows_of(leg):
@@ -459,12 +497,21 @@ def expected(
                 [leg.moves[each] for each in sorted({each for each, _ in members})],
                 [leg.payouts[each] for each in sorted({each for _, each in members})],
             )
+            if p is not None and p["is_perhaps"] and edge is None:
+                # Nobody says that it is for this bank.
+                continue
             code = verdict(leg, move, m, p, edge, sides, first_payout, bank_ends, judged)
             own = [x["day"] for x in (m, p) if x is not None]
-            inside = any(WEEK.first <= day <= WEEK.last for day in own) or any(
-                side and side_days[0] <= WEEK.last and side_days[-1] >= WEEK.first
-                for side in sides
-                for side_days in [sorted(x["day"] for x in side)]
+            # The lines that pay them came in the week.
+            is_late = any(x.get("is_late") for x in ([p] if p else []) + sides[1])
+            inside = (
+                is_late
+                or any(WEEK.first <= day <= WEEK.last for day in own)
+                or any(
+                    side and side_days[0] <= WEEK.last and side_days[-1] >= WEEK.first
+                    for side in sides
+                    for side_days in [sorted(x["day"] for x in side)]
+                )
             )
             if not inside:
                 continue
@@ -474,7 +521,7 @@ def expected(
             elif edge is not None and edge[1] == "together":
                 key = f"line {sides[0][0]['line_no']} of {sides[0][0]['input']}"
             in_bank = m is not None and WEEK.first <= m["day"] <= WEEK.last
-            in_paid = p is not None and WEEK.first <= p["day"] <= WEEK.last
+            in_paid = p is not None and (p["is_late"] or WEEK.first <= p["day"] <= WEEK.last)
             is_counted = m is not None and in_bank and m["status"] == "completed"
             counted_line = m["amount"] if m is not None and is_counted else 0
             counted_other = p["amount"] if p is not None and in_paid else 0
@@ -591,16 +638,42 @@ def test_every_line_and_payout_gets_the_verdict_of_the_rules_and_the_bridge_clos
             {**row, "line_no": n, "collection_id": None, "gross": None, "fee": None}
             for n, row in enumerate(settled, 1)
         ]
+        # Some came before, and the bank has shown them.
+        shown = [
+            {**row, "payout": row["receipt"], "amount": -row["amount"], "keys": (row["receipt"],)}
+            | {"day": day_of(row["at"])}
+            for row in paid
+            if row["receipt"] and row["line_no"] % 7 == 0 and row["amount"] < 0
+        ]
+        before = [
+            {"leg": "shown", "receipt": row["receipt"], "amount": -row["amount"]}
+            | {"currency": row["currency"], "at": row["at"], "kind": "payout"}
+            for row in shown
+        ]
+        shown_at = [one["at"] - timedelta(days=chance.choice([0, 4])) for one in shown]
+        for one, at in zip(shown, shown_at, strict=True):
+            one["bank_day"] = day_of(at)
+        # A file may say them again.
+        paid = [row for row in paid if row["line_no"] % 7 or row["line_no"] % 2]
+        accounts = sorted({(row["channel"], row["currency"]) for row in paid}, key=str)
+        perhaps = {account for account in accounts if chance.random() < 0.2}
         match = partial(
             bank.match,
-            movements_of(*paid, *came).sample(frac=1, random_state=seed),
-            statement_of(settled).sample(frac=1, random_state=seed),
+            pd.concat(
+                [
+                    movements_of(*paid, *came),
+                    movements_of(*before).assign(at=pd.to_datetime(shown_at, utc=True)),
+                ]
+            ).sample(frac=1, random_state=seed),
+            statement_of([row for row in settled if not row["is_late"]]),
+            late=statement_of([row for row in settled if row["is_late"]]),
+            perhaps=perhaps,
             period=WEEK,
             tolerance=TERMS,
             as_of=judged,
         )
         found = match()
-        rows, bridged = expected(paid, settled, came, judged)
+        rows, bridged = expected(paid, settled, came, judged, shown=shown, perhaps=perhaps)
         columns.check(found.rows, BANK_MATCHES)
         asked = ["line_no", "payout", "match_rule", "group_key", "break_code"]
         asked += ["counted_bank", "counted_payout", "bridge_effect", "age_days"]

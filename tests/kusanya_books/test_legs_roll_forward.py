@@ -150,7 +150,14 @@ class April:
         copies = self._right["input"] == "again.csv"
         days = zip(self._right["channel"], self._right["business_day"], strict=True)
         again = pd.Series([day in self._days for day in days], self._right.index) & ~copies
-        return pd.concat([movements_of(*self.lines), self._right[again]], ignore_index=True)
+        of_bank = {"leg": "bank", "input": "bank-april.xml", "channel": None, "kind": "other"}
+        paid = [
+            {**of_bank, "currency": row.currency, "amount": int(row.net), "details": row.batch_id}
+            | {"at": april(5)}
+            for row in columns.records(self.statement)
+        ]
+        lines = movements_of(*self.lines, *paid)
+        return pd.concat([lines, self._right[again]], ignore_index=True)
 
     @property
     def books(self) -> pd.DataFrame:

@@ -159,9 +159,7 @@ def test_what_fits_more_than_one_way_is_not_matched() -> None:
     assert set(codes(found).values()) == {"bank_other_credit", "bank_missing"}
 
 
-def test_batches_of_the_settlement_statement_are_payouts_of_channels_without_an_operators_one() -> (
-    None
-):
+def test_payouts_are_those_of_the_operator_and_the_batches_of_the_settlement_statement() -> None:
     statement = columns.frame(
         STATEMENT,
         {
@@ -180,7 +178,12 @@ def test_batches_of_the_settlement_statement_are_payouts_of_channels_without_an_
         period=MARCH,
         tolerance=TWO_DAYS,
     )
-    assert codes(found) == {2: "bank_other_credit", 3: "bank_agrees", "PO-0001": "bank_missing"}
+    assert codes(found) == {
+        2: "bank_other_credit",
+        3: "bank_agrees",
+        "PO-0001": "bank_missing",
+        "MPESA_TZ 2026-03-05": "bank_missing",
+    }
 
 
 @pytest.mark.scale(10, 80, 500)

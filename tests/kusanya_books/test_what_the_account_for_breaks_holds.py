@@ -20,6 +20,8 @@ pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 NIGHTS = 6
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.ci) for seed in range(1, 9))]
 Lines = list[list[str]]
+CREDITED = "date,details,amount,currency"
+"""The columns of a bank's statement."""
 MOVED = "kind,receipt,amount,at,reference,currency,channel"
 """The columns of an operator's statement."""
 
@@ -65,14 +67,15 @@ def spans(rng: Random) -> Iterator[list[tuple[int, int]]]:
         yield closed
 
 
-def close(shop: Shop, days: tuple[int, int], rng: Random, **asked: Any) -> None:
+def close(shop: Shop, days: tuple[int, int], rng: Random, **asked: Any) -> Path:
     """Close some days; on some nights the books of another currency are closed beside."""
     first, last = map(day, days)
-    shop.close(first, last, **asked)
+    pack = shop.close(first, last, **asked)
     if rng.random() < 0.2:
         abroad = shop.home / "abroad.toml"
         abroad.write_text(PLAIN_ACCOUNTS.replace("TZS", "KES"))
         shop.close(first, last, accounts=str(abroad), **asked)
+    return pack
 
 
 def file_of(shop: Shop, header: str, lines: Lines) -> str:
@@ -197,30 +200,55 @@ class Provider:
         return sum(net - min(net, due[number]) for number, net in self.paid.items())
 
 
+class Account:
+    """The bank's statements: what the provider paid, now and then a night later."""
+
+    def __init__(self) -> None:
+        self.lines: list[list[str]] = []
+        self.waiting: dict[str, int] = {}
+
+    def night(self, today: date, paid: list[str], rng: Random) -> None:
+        """Write down what waits, and some of what was paid on this night."""
+        came, self.waiting = self.waiting, {}
+        for line in paid:
+            batch, _, _, _, net, _ = line.split(",")
+            (came if rng.random() < 0.5 else self.waiting)[batch] = int(net)
+        self.lines.append([f"{today},PAY {batch},{net},TZS" for batch, net in came.items()])
+
+
 def of_items(shop: Shop, seed: int) -> None:
     """Let the provider name the payment in each line, in files of a night or of all of them.
 
     What the operator's statement moves beside is listed, and what it pays out the provider has.
+    What the provider paid waits for the bank's statement.
     """
     rng = Random(seed)  # noqa: S311 - a repeatable choice
     has_all, channel = rng.random() < 0.5, rng.choice(["MPESA_TZ", ""])
     provider, lines = Provider(shop, channel), list[list[str]]()
-    wallet, moved = Wallet(shop), list[list[str]]()
+    wallet, moved, account = Wallet(shop), list[list[str]](), Account()
     for closed in spans(rng):
         today = day(closed[0][0])
         trade(shop, today, rng)
         lines.append(provider.night(today, rng))
+        account.night(today, lines[-1], rng)
         handed_on = f"payout,W{today:%d},-5000,{today}T20:00:00+03:00,,TZS,MPESA_TZ"
-        moved.append([*wallet.day(today, rng), handed_on])
+        # Before its first line nothing says that a provider pays the channel out.
+        moved.append([*wallet.day(today, rng), *[handed_on][: any(lines)]])
         for first, last in closed:
             header = "batch_id,business_day,channel,currency,net,collection_id"
             statement = file_of(shop, header, lines[0 if has_all else first : last + 1])
             operator = [file_of(shop, MOVED, moved[first : last + 1])]
-            close(shop, (first, last), rng, statement=statement, operator=operator)
+            bank = [file_of(shop, CREDITED, account.lines[first : last + 1])]
+            pack = close(
+                shop, (first, last), rng, statement=statement, operator=operator, bank=bank
+            )
         paid, beside = provider.paid.total(), provider.unexplained
         assert shop.holds("Bank") == paid
         assert shop.holds("Suspense") == -beside
         assert shop.holds("Clearing") == owed_by(shop) - paid + beside
+        left = pd.read_parquet(pack / "open_items.parquet")
+        open_at_bank = left[left["leg"] == "bank"]
+        assert sorted(open_at_bank["reference"]) == sorted(account.waiting)
 
 
 def test_without_that_account_a_break_is_listed_until_it_is_explained(shop: Shop) -> None:
@@ -277,6 +305,30 @@ def test_what_an_operator_pays_out_is_listed_on_a_night_without_a_settlement_lin
         waits.append((night / "journals" / "not_booked.csv").read_text().splitlines()[1:])
     assert waits == [[], [f"{day(1)},MPESA_TZ,operator_payout,-5000"]]
     assert [shop.holds(name) for name in ("Bank", "Suspense", "Clearing")] == [4_982, 0, 4_982]
+
+
+@pytest.mark.parametrize("has_all", [True, False])
+def test_a_line_for_an_earlier_night_waits_for_the_bank_and_one_that_was_read_there_does_not(
+    shop: Shop, *, has_all: bool
+) -> None:
+    shop.pay(day(0), 5_000)
+    shop.pay(day(0), 3_000)
+    lines = [[f"P0,{day(0)},MPESA_TZ,TZS,4982"], [f"P1,{day(0)},MPESA_TZ,TZS,2982"], []]
+    shown = [[f"{day(0)},PAY P0,4982,TZS"], [], [f"{day(2)},PAY P1,2982,TZS"]]
+    waits = []
+    for number in range(3):
+        read = lines[0 if has_all else number : number + 1]
+        pack = shop.close(
+            *[day(number)] * 2,
+            statement=file_of(shop, "batch_id,business_day,channel,currency,net", read),
+            bank=[file_of(shop, CREDITED, [shown[number]])],
+        )
+        items = pd.read_parquet(pack / "open_items.parquet")
+        waits.append(
+            items.loc[items["leg"] == "bank", ["reference", "balance"]].to_numpy().tolist()
+        )
+    assert waits == [[], [["P1", -2_982]], []]
+    assert shop.holds("Bank") == 4_982 + 2_982
 
 
 def test_the_refund_of_a_success_is_booked(shop: Shop) -> None:

@@ -103,6 +103,27 @@ def test_a_statement_without_a_line_is_of_the_channel_that_no_other_one_names(
     assert set(inputs.operator_channels) == given
 
 
+@pytest.mark.parametrize(
+    ("before", "named", "receipts", "perhaps"),
+    [
+        (["MPESA_TZ"], "MPESA_TZ", ["A1"], set()),
+        (["AIRTEL_TZ"], "MPESA_TZ", ["A1"], {("AIRTEL_TZ", "TZS")}),
+        (["AIRTEL_TZ"], "AIRTEL_TZ", [], set()),
+        (["MPESA_TZ"], "AIRTEL_TZ", [], set()),
+    ],
+)
+def test_the_bank_shows_no_payout_of_an_operator_whose_channel_is_settled(
+    before: list[str], named: str, receipts: list[str], perhaps: set[tuple[str, str]]
+) -> None:
+    """Where it was settled within a month it may do so."""
+    inputs = night((0, before))
+    assert inputs.statement is not None
+    statement = inputs.statement.assign(channel=pd.array([named], "string[pyarrow]"))
+    given = msgspec.structs.replace(inputs, statement=columns.frame(STATEMENT, statement))
+    assert given.at_bank["receipt"].tolist() == receipts
+    assert given.perhaps_at_bank == perhaps
+
+
 def test_who_paid_out_itself_before_goes_on() -> None:
     found = night((0, ["MPESA_TZ"]), payers=[("HALOPESA_TZ", "TZS"), ("MPESA_TZ", "TZS")])
     assert found.paid_by_operators == {("AIRTEL_TZ", "TZS"), ("HALOPESA_TZ", "TZS")}

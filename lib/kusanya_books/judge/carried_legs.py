@@ -25,7 +25,13 @@ from kusanya_books.judge.open_items import BANK, FEES, OPERATOR, Item
 from kusanya_books.match import bank, breaks, operator
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.request.days import Period
-from kusanya_books.request.earlier_period import BOOKS, EarlierPeriod
+from kusanya_books.request.earlier_period import (
+    BOOKS,
+    REMEMBERED,
+    REMEMBERED_LINES,
+    SHOWN,
+    EarlierPeriod,
+)
 from kusanya_books.request.report_inputs import Inputs
 
 LEGS: Final = frozenset({OPERATOR, BANK, FEES})
@@ -83,7 +89,7 @@ def judge(
         now |= _again(inputs, parts[OPERATOR], rows)
         since = [row for row in rows if row["collection_id"] in known and _still(row)]
     if parts[BANK]:
-        now |= _again(inputs, parts[BANK], list(_bank(inputs, carried, moved, span)))
+        now |= _again(inputs, parts[BANK], list(_bank(inputs, carried, span)))
     now |= _fees(inputs, collections, parts[FEES], span)
     offsets = _Offsets(inputs, new, columns.empty(BANK_MATCHES) if own is None else own.rows)
     for item in was:
@@ -100,33 +106,78 @@ def judge(
     return Judgement(now, frozenset(offsets.expected), listed)
 
 
-def to_carry(inputs: Inputs, items: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def to_carry(
+    inputs: Inputs, items: pd.DataFrame, of_bank: BankMatch | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the lines of movements and of the settlement statement that a later run needs.
 
     Of an operator every line that names what is open, so that a second payment is not taken for the
     first; of a bank all lines and payouts since its first open item, so that a credit is not taken
     for another payout's. Without a bank's statement the payouts that may be credited after the
-    period: the next one may be given.
+    period: the next one may be given. And what the bank has shown: it may be taken back.
     """
     open_ = [item for item in columns.dicts(items) if is_carried(item)]
-    every = inputs.moved
+    every = inputs.at_bank
     if inputs.carried is not None:
         every = inputs.carried.with_movements(every)
-    of_bank = [item for item in open_ if item["leg"] == BANK]
+        every = every[every["leg"] != SHOWN]
+    open_at_bank = [item for item in open_ if item["leg"] == BANK]
+    shown = _shown(inputs, of_bank, {item["subject"] for item in open_at_bank})
     keep = _names(inputs, every, [item for item in open_ if item["leg"] == OPERATOR])
     first = None
-    if of_bank:
+    awaited = pd.Timestamp(inputs.period.last) - pd.Timedelta(days=inputs.tolerance.settle_days)
+    if open_at_bank:
         widened = pd.Timedelta(days=inputs.tolerance.widen_days)
-        first = min(item["day"] for item in of_bank) - widened
+        first = min(item["day"] for item in open_at_bank) - widened
     elif not inputs.has_bank:
-        last = pd.Timestamp(inputs.period.last)
-        first = last - pd.Timedelta(days=inputs.tolerance.settle_days)
+        first = awaited
+    payouts = every["kind"] == "payout"
+    if inputs.perhaps_at_bank:
+        # Nobody waits for one of these; the bank may show it all the same.
+        is_new = ~every["receipt"].isin(shown["receipt"])
+        keep |= payouts & is_new & (every["business_day"] >= awaited)
     if first is not None:
-        of_bank_lines = (every["leg"] == "bank") | (every["kind"] == "payout")
-        keep |= of_bank_lines & (every["business_day"] >= first)
+        keep |= ((every["leg"] == "bank") | payouts) & (every["business_day"] >= first)
     same = ["leg", "channel", "currency", "receipt", "kind", "status", "amount", "at", "balance"]
     copied = every.duplicated([*same, "details"]) & every["receipt"].notna()
-    return columns.frame(MOVEMENTS, every[keep & ~copied]), _payouts(inputs, first)
+    kept = pd.concat([every[keep & ~copied], shown], ignore_index=True)
+    return columns.frame(MOVEMENTS, kept), _payouts(inputs, first)
+
+
+def _shown(inputs: Inputs, of_bank: BankMatch | None, open_: set[str]) -> pd.DataFrame:
+    """Return the payouts that the bank has shown of late and none is `open_` of, as MOVEMENTS."""
+    known = columns.empty(MOVEMENTS)
+    if inputs.carried is not None and inputs.carried.movements is not None:
+        carried = inputs.carried.movements
+        known = carried[carried["leg"] == SHOWN]
+    if of_bank is not None:
+        rows = of_bank.rows
+        met = rows[rows["match_rule"].notna() & (rows["amount_payout"] > 0)]
+        of_groups = rows.groupby("group_key")["bank_day"].transform("max")
+        bank_days = met["bank_day"].fillna(of_groups)
+        fields: dict[str, Any] = {
+            **dict.fromkeys(MOVEMENTS.columns),
+            "input": SHOWN,
+            "line_no": 0,
+            "leg": SHOWN,
+            "kind": "payout",
+            "status": "completed",
+            "channel": met["channel"],
+            "currency": met["currency"],
+            "business_day": met["payout_day"],
+            "at": bank_days.dt.tz_localize("UTC"),
+            "receipt": met["payout"],
+            "amount": -met["amount_payout"],
+        }
+        new = columns.frame(MOVEMENTS, pd.DataFrame(fields, index=met.index))
+        known = pd.concat([known, new], ignore_index=True)
+    is_recent = known["business_day"] >= pd.Timestamp(inputs.period.last - REMEMBERED)
+    newest = (
+        known[is_recent & ~known["receipt"].isin(open_)]
+        .drop_duplicates(["currency", "receipt"], keep="last")
+        .sort_values("business_day", kind="stable")
+    )
+    return newest.tail(REMEMBERED_LINES)
 
 
 def _payouts(inputs: Inputs, first: pd.Timestamp | None) -> pd.DataFrame:
@@ -193,11 +244,9 @@ def _operator(
     return open_items.of_operator(found.rows)
 
 
-def _bank(
-    inputs: Inputs, carried: EarlierPeriod, moved: pd.DataFrame, span: Period
-) -> Iterator[Item]:
+def _bank(inputs: Inputs, carried: EarlierPeriod, span: Period) -> Iterator[Item]:
     found = bank.match(
-        moved,
+        carried.with_movements(inputs.at_bank),
         carried.with_payouts(inputs.statement),
         period=span,
         tolerance=inputs.tolerance,

@@ -137,7 +137,7 @@ def of_books(rows: pd.DataFrame, *, finding: str) -> Iterator[Item]:
 def _of_payouts(settled: SettlementMatch | None, inputs: Inputs) -> Iterator[Item]:
     if settled is None:
         return
-    known = postings.known_days(inputs)
+    known = inputs.days_before
     for row in columns.records(settled.rows[settled.rows["break_id"].notna()]):
         is_break = row.standing == "break"
         day = row.business_day

@@ -7,8 +7,7 @@ with one rounding.
 """
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
-from datetime import date
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -170,13 +169,6 @@ def payout_of(id_: str | None, day: Any, channel: str | None, currency: str) -> 
     return (day, channel, currency) if id_ is None else (id_,)
 
 
-def known_days(inputs: Inputs) -> Container[date]:
-    """Return the days before the period of which a line that no earlier period read is new."""
-    if inputs.carried is None:
-        return ()
-    return {day for day in inputs.carried.settled_days() if day < inputs.period.first}
-
-
 def suspended_payout(row: Any) -> int:
     """Return what the entries of a row of SETTLED have on the account for breaks."""
     if row.standing != BREAK or row.break_code in _REPEATED:
@@ -302,7 +294,7 @@ def _settled(
     """Yield what was paid out; of a break what clears the earnings, and the rest apart."""
     if payouts is None:
         return
-    known, first = known_days(inputs), pd.Timestamp(inputs.period.first)
+    known, first = inputs.days_before, pd.Timestamp(inputs.period.first)
     for row in columns.records(payouts.rows[payouts.rows["net_settled"] != 0]):
         where = (row.business_day, row.currency, row.channel)
         paid = int(row.net_settled)

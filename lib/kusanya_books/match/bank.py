@@ -1,10 +1,12 @@
 """The bank's statements against what was paid out: every line and every payout in one row.
 
-A payout is one of the operator's statements or, for a channel without any, a batch or a day of the
-settlement statement. A credit is a payout's by the receipt or batch that it names, by amount and
-day within `settle_days`, or by exact sums: one credit for several payouts, or several for one.
+A payout is a batch or a day of the settlement statement or, of a channel that the operator pays
+out, one of the operator's statements. A credit is a payout's by the receipt or batch that it names,
+by amount and day within `settle_days`, or by exact sums: one credit for several payouts, or several
+for one.
 """
 
+from collections.abc import Collection
 from datetime import date
 from typing import Final
 
@@ -12,12 +14,12 @@ import msgspec
 import pandas as pd
 
 from kusanya_books import columns
-from kusanya_books.columns import BANK_MATCHES, LEG_BRIDGE, MOVEMENTS, PLACES, STATEMENT
+from kusanya_books.columns import BANK_MATCHES, LEG_BRIDGE, MOVEMENTS, PAYERS, PLACES, STATEMENT
 from kusanya_books.engine.engine import query
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.match import breaks
 from kusanya_books.match.breaks import RULES
-from kusanya_books.match.legs import Leg, bridge, has_unread
+from kusanya_books.match.legs import Leg, bridge, has_unread, payers
 from kusanya_books.request.days import Period
 from kusanya_books.request.quality import with_unread
 from kusanya_books.request.report_inputs import Inputs
@@ -53,8 +55,10 @@ def of(inputs: Inputs, *, everything: bool = True) -> BankMatch | None:
             is_unread=True,
         )
     matched = match(
-        inputs.movements_with_carried,
+        inputs.at_bank_with_carried,
         inputs.payouts_with_carried,
+        late=inputs.late_payouts,
+        perhaps=inputs.perhaps_at_bank,
         period=inputs.period,
         tolerance=inputs.tolerance,
         as_of=inputs.judged_on,
@@ -68,6 +72,8 @@ def match(
     movements: pd.DataFrame,
     statement: pd.DataFrame | None = None,
     *,
+    late: pd.DataFrame | None = None,
+    perhaps: Collection[tuple[str | None, str]] = (),
     period: Period,
     tolerance: Tolerance = PLAIN,
     as_of: date | None = None,
@@ -75,12 +81,19 @@ def match(
 ) -> BankMatch:
     """Match the bank's movements with the payouts of the operator's and settlement statements.
 
-    A row is in the result when its day, or a day of its group, is in the period. `as_of` is the day
-    that ages are counted to; `everything` False leaves out rows that agree.
+    All of them count: `Inputs.at_bank` leaves out those that the settlement statement speaks for.
+    Of operators that are `perhaps` payers, by channel and currency, those count that the bank
+    shows. A payout that the bank has shown in an earlier period, a line of the leg `SHOWN`, is only
+    known by its name: a debit takes it back, a credit of its sum pays it again.
+    A row is in the result when its day, or a day of its group, is in the period; and so is a payout
+    of the lines of the settlement statement that came `late`, which are not among the others.
+    `as_of` is the day that ages are counted to; `everything` False leaves out rows that agree.
     """
     with open_engine() as engine:
         engine.register("movements", movements, MOVEMENTS)
         engine.register("statement", statement, STATEMENT)
+        engine.register("late", late, STATEMENT)
+        engine.register("perhaps", payers(perhaps), PAYERS)
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.register("rules", breaks.table(breaks.BANK), RULES)
         for step in _STEPS:

@@ -1,13 +1,13 @@
 """What every leg against a statement has: its rows, its bridge, and how much of both is left."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import ClassVar
 
 import msgspec
 import pandas as pd
 
 from kusanya_books import columns
-from kusanya_books.columns import LEG_BRIDGE, PLACES
+from kusanya_books.columns import LEG_BRIDGE, PAYERS, PLACES
 from kusanya_books.engine.engine import Engine, query
 from kusanya_books.request.quality import Quality
 
@@ -45,6 +45,12 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True):
 def has_unread(loads: Iterable[Quality], *, of: str) -> bool:
     """Return whether a row of one kind of input (`operator`, `bank`) could not be read."""
     return any(load.rejected for load in loads if load.leg == of)
+
+
+def payers(accounts: Collection[tuple[str | None, str]]) -> pd.DataFrame:
+    """Return PAYERS of channels and currencies."""
+    channels, currencies = ([one[place] for one in accounts] for place in (0, 1))
+    return columns.frame(PAYERS, {"channel": channels, "currency": currencies})
 
 
 def bridge(engine: Engine, total: str, other: str) -> pd.DataFrame:

@@ -23,6 +23,7 @@ from kusanya_books.engine.engine import Source, query
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.match import break_life, breaks
 from kusanya_books.match.breaks import RULES
+from kusanya_books.match.legs import payers
 from kusanya_books.request import earlier_period
 from kusanya_books.request.days import Period
 from kusanya_books.request.earlier_period import Compared, EarlierPeriod
@@ -199,7 +200,7 @@ def match(
         engine.register("read_before", _read(known.read), _READ)
         days = {"day": list(known.days), "by_item": list(known.days.values())}
         engine.register("paid_days", frame(_DAYS, days), _DAYS)
-        engine.register("paid_by_operators", _payers(known.paid_by_operators), PAYERS)
+        engine.register("paid_by_operators", payers(known.paid_by_operators), PAYERS)
         engine.define(terms(period, tolerance, as_of=as_of))
         kind = msgspec.structs.asdict(paid_for(statement, known.before))
         one = frame(_GRANULARITY, {name: [value] for name, value in kind.items()})
@@ -225,8 +226,3 @@ def _read(lines: pd.DataFrame | None) -> pd.DataFrame:
     texts = {name: lines[name].fillna("") for name in ("batch_id", "collection_id", "channel")}
     named = lines.assign(**texts)[list(_READ.columns)]
     return frame(_READ, named.drop_duplicates(ignore_index=True))
-
-
-def _payers(keys: Collection[tuple[str, str]]) -> pd.DataFrame:
-    channels, currencies = ([key[place] for key in keys] for place in (0, 1))
-    return frame(PAYERS, {"channel": channels, "currency": currencies})

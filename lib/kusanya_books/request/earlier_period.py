@@ -15,11 +15,13 @@ BOOKS: Final = "books"
 """The leg of the books, in items and in the ids of breaks."""
 STATEMENT: Final = "statement"
 """The leg of the settlement statement."""
+SHOWN: Final = "shown"
+"""The leg of payouts that the bank has shown: they are kept for their names."""
 ALL: Final = ""
 """What stands for the channels of a settlement statement that names none."""
 _MONTH: Final = 31 * DAY
 REMEMBERED: Final = 92 * DAY
-"""For how many days the lines of settlement statements are kept."""
+"""For how many days the lines of settlement statements are kept, and the payouts that came."""
 REMEMBERED_LINES: Final = 200_000
 """How many of them are kept: where there are more, none is."""
 CARRIED: Final = r" \(until \d+-\d+-\d+\)$"
@@ -61,7 +63,8 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     payers: Collection[tuple[str, str]] = ()
     """Channels and currencies that operators paid out themselves."""
     movements: pd.DataFrame | None = None
-    """Lines of the operator's and the bank's statements that belong to open items."""
+    """Lines of the operator's and the bank's statements that belong to open items, and the payouts
+    that the bank has shown."""
     payouts: pd.DataFrame | None = None
     """Lines of the settlement statement that a bank's open item is about."""
     settlement_lines: pd.DataFrame | None = None

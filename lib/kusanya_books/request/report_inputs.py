@@ -1,7 +1,8 @@
 """What a report is made from: one value that every notebook and the month-end run pass on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -11,7 +12,7 @@ from kusanya.errors import InputRefused
 from kusanya.store.records import BreakHistory
 from kusanya.wire import Mode
 from kusanya_books import columns
-from kusanya_books.columns import COLLECTIONS, LEDGER, MOVEMENTS
+from kusanya_books.columns import COLLECTIONS, LEDGER, MOVEMENTS, STATEMENT
 from kusanya_books.columns.dtypes import text_of
 from kusanya_books.engine import on_disk
 from kusanya_books.engine.engine import Source
@@ -24,6 +25,8 @@ from kusanya_books.request.tolerance import PLAIN, Tolerance
 
 EXPORT: Final = "export"
 """How the store id of what was read from an export begins."""
+_SAID: Final = ["business_day", "currency", "net", "channel", "batch_id", "collection_id"]
+"""What a line of the settlement statement says, by which it is known again."""
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,9 +106,17 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def movements_with_carried(self) -> pd.DataFrame:
         """Return the statements' lines, with those that the period before left open."""
+        return self._with_carried(self.moved)
+
+    @property
+    def at_bank_with_carried(self) -> pd.DataFrame:
+        """Return the same of `at_bank`."""
+        return self._with_carried(self.at_bank)
+
+    def _with_carried(self, lines: pd.DataFrame) -> pd.DataFrame:
         if self.carried is None or not self.carried.follows(self.period):
-            return self.moved
-        return self.carried.with_movements(self.moved)
+            return lines
+        return self.carried.with_movements(lines)
 
     @property
     def moved(self) -> pd.DataFrame:
@@ -158,8 +169,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
             return frozenset()
         # Lines may be a million, and this is asked for each channel.
         named = self.statement[["channel", "currency"]].drop_duplicates()
-        keys = zip(named["channel"], named["currency"], strict=True)
-        return frozenset((text_of(channel), str(currency)) for channel, currency in keys)
+        return frozenset(_accounts(named))
 
     @property
     def _settled_before(self) -> frozenset[str]:
@@ -186,10 +196,9 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.statement is None or self._are_all_settled:
             return frozenset()
-        lines = self.of_operators
-        paid = lines[(lines["kind"] == "payout") & lines["channel"].notna()]
-        keys, before = zip(paid["channel"], paid["currency"], strict=True), self._settled_before
-        mine = frozenset(key for key in keys if key[0] not in before)
+        before = self._settled_before
+        accounts = set(_accounts(self._operator_payouts))
+        mine = frozenset((name, of) for name, of in accounts if name and name not in before)
         if self.carried is not None:
             mine |= frozenset(self.carried.payers)
         return mine - self.settled_channels
@@ -211,11 +220,65 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def at_bank(self) -> pd.DataFrame:
+        """Return the statements' lines without payouts that the bank's do not show.
+
+        Where the settlement statement names a channel, its operator pays the provider.
+        """
+        lines, paid = self.moved, self._operator_payouts
+        is_named = cache(self.is_named)
+        named = [is_named(*account) for account in _accounts(paid)]
+        return lines.drop(index=paid.index[named])
+
+    @property
+    def perhaps_at_bank(self) -> frozenset[tuple[str | None, str]]:
+        """Return the channels and currencies whose operators may pay the provider, or us by now.
+
+        The settlement statement names none of them, and one of the month before did: a payout of
+        theirs that the bank does not show is not missing there.
+        """
+        accounts = set(_accounts(self._operator_payouts))
+        return frozenset(
+            one for one in accounts if self.is_settled(*one) and not self.is_named(*one)
+        )
+
+    @property
+    def _operator_payouts(self) -> pd.DataFrame:
+        lines = self.of_operators
+        return lines[lines["kind"] == "payout"]
+
+    @property
+    def days_before(self) -> frozenset[date]:
+        """Return the days before the period of which a line that no earlier period read is new."""
+        days = () if self.carried is None else self.carried.settled_days()
+        return frozenset(day for day in days if day < self.period.first)
+
+    @property
+    def late_payouts(self) -> pd.DataFrame:
+        """Return the settlement lines of `days_before` that no earlier period read."""
+        if self.statement is None or self.carried is None:
+            return columns.empty(STATEMENT)
+        days = pd.to_datetime(sorted(self.days_before))
+        lines = self.statement[self.statement["business_day"].isin(days)]
+        read = self.carried.settlement_lines
+        if read is None or lines.empty:
+            return lines
+        known = read[_SAID].drop_duplicates()
+        found = lines[_SAID].merge(known, how="left", on=_SAID, indicator=True)["_merge"]
+        return lines[(found == "left_only").to_numpy()]
+
+    @property
     def payouts_with_carried(self) -> pd.DataFrame | None:
-        """Return the settlement lines, with those that the bank of the period before left open."""
+        """Return the settlement lines, with those that the bank of the period before left open.
+
+        Those of `late_payouts` are not among them.
+        """
+        lines = self.statement
+        if lines is not None:
+            lines = lines.drop(index=self.late_payouts.index)
         if self.carried is None or not self.carried.follows(self.period):
-            return self.statement
-        return self.carried.with_payouts(self.statement)
+            return lines
+        return self.carried.with_payouts(lines)
 
     @property
     def rejected(self) -> int:
@@ -229,3 +292,9 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         With one, the period is not closed: rows may be missing from the file, or were not read.
         """
         return tuple(load for load in self.quality if load.total and load.total.difference)
+
+
+def _accounts(lines: pd.DataFrame) -> Iterator[tuple[str | None, str]]:
+    """Yield the channel and the currency of each line."""
+    for channel, currency in zip(lines["channel"], lines["currency"], strict=True):
+        yield text_of(channel), str(currency)

@@ -8,6 +8,8 @@ WITH keys AS (
     SELECT id, currency, key FROM payouts WHERE length(key) >= 4
     UNION
     SELECT id, currency, second_key AS key FROM payouts WHERE length(second_key) >= 4
+    UNION
+    SELECT id, currency, payout AS key FROM shown WHERE length(payout) >= 4
 ),
 
 words AS (
@@ -47,17 +49,16 @@ WHERE n.credits > 1
     AND n.place = 1
     AND abs(n.amount_bank - n.amount_payout) <= {amount_tolerance};
 
-CREATE TEMP TABLE seconds AS
-SELECT n.move
-FROM named_by_credits AS n
-SEMI JOIN paid_at_once AS o ON o.id = n.id
-WHERE n.payouts = 1 AND n.place > 1;
+CREATE TEMP VIEW known AS
+SELECT id, payout, amount FROM payouts WHERE amount > 0
+UNION ALL
+SELECT id, payout, amount FROM shown;
 
 CREATE TEMP TABLE taking_back AS
 SELECT n.move, min(p.payout) AS payout
 FROM named AS n
 INNER JOIN moves AS m ON m.move = n.move AND m.amount < 0
-INNER JOIN payouts AS p ON p.id = n.id AND p.amount > 0
+INNER JOIN known AS p ON p.id = n.id
 GROUP BY n.move;
 
 -- What a debit takes back is paid again by the next credit of its amount that names the payout.
@@ -70,21 +71,34 @@ SELECT
     row_number() OVER (PARTITION BY n.id, m.amount ORDER BY m.day, n.move) AS place
 FROM named AS n
 INNER JOIN moves AS m ON m.move = n.move AND m.amount < 0
-INNER JOIN payouts AS p ON p.id = n.id AND p.amount > 0
+INNER JOIN known AS p ON p.id = n.id
 INNER JOIN (SELECT move FROM named GROUP BY move HAVING count(*) = 1) AS once
     ON once.move = n.move;
+
+CREATE TEMP TABLE seconds AS
+SELECT n.move, n.id
+FROM named_by_credits AS n
+SEMI JOIN paid_at_once AS o ON o.id = n.id
+WHERE n.payouts = 1 AND n.place > 1
+UNION
+SELECT c.move, n.id
+FROM named AS n
+INNER JOIN credits AS c ON c.move = n.move AND c.amount > 0
+INNER JOIN shown AS p ON p.id = n.id AND p.bank_day < c.day
+LEFT JOIN taken_back AS t ON t.id = n.id AND t.amount = -c.amount
+ANTI JOIN named_by_credits AS own ON own.move = n.move
+WHERE t.move IS NOT NULL OR abs(c.amount - p.amount) <= {amount_tolerance};
 
 CREATE TEMP TABLE paid_again AS
 WITH later AS (
     SELECT
-        n.move,
-        n.id,
+        s.move,
+        s.id,
         c.amount,
         c.day,
-        row_number() OVER (PARTITION BY n.id, c.amount ORDER BY c.day, n.move) AS place
+        row_number() OVER (PARTITION BY s.id, c.amount ORDER BY c.day, s.move) AS place
     FROM seconds AS s
-    INNER JOIN named_by_credits AS n ON n.move = s.move
-    INNER JOIN credits AS c ON c.move = n.move
+    INNER JOIN credits AS c ON c.move = s.move
 )
 
 SELECT b.move AS debit, l.move AS credit

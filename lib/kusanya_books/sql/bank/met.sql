@@ -31,7 +31,7 @@ lines AS (
 dues AS (
     SELECT
         g.group_no, sum(p.amount)::BIGINT AS amount, min(p.day) AS from_day, max(p.day) AS to_day,
-        min(p.id) AS id
+        min(p.id) AS id, bool_or(p.is_late) AS is_late
     FROM (SELECT DISTINCT group_no, id FROM keyed) AS g
     INNER JOIN payouts AS p ON p.id = g.id
     GROUP BY g.group_no
@@ -45,7 +45,8 @@ SELECT
     l.from_day AS bank_from,
     l.to_day AS bank_to,
     d.from_day AS payout_from,
-    d.to_day AS payout_to
+    d.to_day AS payout_to,
+    d.is_late
 FROM lines AS l
 INNER JOIN dues AS d ON d.group_no = l.group_no;
 
@@ -76,6 +77,7 @@ rows AS (
     SELECT NULL::BIGINT, p.id, NULL::VARCHAR, NULL::VARCHAR, NULL::VARCHAR
     FROM payouts AS p
     ANTI JOIN edges AS e ON e.id = p.id
+    WHERE NOT p.is_perhaps
 )
 
 SELECT
@@ -94,6 +96,7 @@ SELECT
     g.bank_to,
     g.payout_from,
     g.payout_to,
+    coalesce(g.is_late, FALSE) AS is_group_late,
     m.kind,
     coalesce(m.is_completed, FALSE) AS is_completed,
     coalesce(m.is_copied, FALSE) AS is_copied,
@@ -103,6 +106,7 @@ SELECT
     p.amount AS amount_payout,
     p.currency AS currency_other,
     p.day AS payout_day,
+    coalesce(p.day BETWEEN {first_day} AND {last_day} OR p.is_late, FALSE) AS in_payouts,
     s.move IS NOT NULL AS is_second,
     t.move IS NOT NULL AND g.group_no IS NULL AS takes_back,
     a.move IS NOT NULL AS is_paid_again,
@@ -112,7 +116,7 @@ FROM rows AS w
 LEFT JOIN groups AS g ON g.group_no = w.group_no
 LEFT JOIN moves AS m ON m.move = w.move
 LEFT JOIN payouts AS p ON p.id = w.id
-LEFT JOIN seconds AS s ON s.move = w.move
+LEFT JOIN (SELECT DISTINCT move FROM seconds) AS s ON s.move = w.move
 LEFT JOIN taking_back AS t ON t.move = w.move
 LEFT JOIN (
     SELECT debit AS move FROM paid_again UNION SELECT credit AS move FROM paid_again
@@ -127,7 +131,8 @@ CROSS JOIN (
 CREATE TEMP VIEW others AS
 SELECT '' AS account, p.currency, count(*) AS rows, sum(p.amount)::BIGINT AS amount
 FROM payouts AS p
-WHERE p.day BETWEEN {first_day} AND {last_day}
+WHERE (p.day BETWEEN {first_day} AND {last_day} OR p.is_late)
+    AND (NOT p.is_perhaps OR p.id IN (SELECT e.id FROM edges AS e))
 GROUP BY p.currency;
 
 -- A bank charges for itself: there is nothing to hold its fees against.

@@ -8,10 +8,9 @@ WITH aged AS (
             0, date_diff('day', coalesce(met.payout_day, met.bank_day), {as_of})
         ) AS age_days,
         coalesce(met.bank_day BETWEEN {first_day} AND {last_day}, FALSE) AS in_bank,
-        coalesce(met.payout_day BETWEEN {first_day} AND {last_day}, FALSE) AS in_payouts,
         coalesce(met.bank_from <= {last_day} AND met.bank_to >= {first_day}, FALSE)
         OR coalesce(met.payout_from <= {last_day} AND met.payout_to >= {first_day}, FALSE)
-            AS is_group_inside
+        OR met.is_group_late AS is_group_inside
     FROM met
 )
 

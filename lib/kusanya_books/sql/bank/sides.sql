@@ -35,15 +35,30 @@ WHERE is_completed
         OR (amount < 0 AND kind NOT IN ('fee', 'charge', 'tax'))
     );
 
--- The payouts of the operator's statements; of a channel without any, the settlement statement's
--- batches, or its days where a line has no batch.
+-- What the bank has shown in earlier periods, and when; it is only known by its name.
+CREATE TEMP TABLE shown_before AS
+SELECT
+    -row_number() OVER (ORDER BY m.business_day, m.channel, m.currency, m.receipt, m.amount) AS id,
+    m.currency,
+    m.business_day::DATE AS day,
+    m.at::DATE AS bank_day,
+    m.receipt AS payout,
+    -m.amount AS amount
+FROM movements AS m
+WHERE m.leg = 'shown';
+
+-- The payouts of the operator's statements, and the settlement statement's batches, or its days where
+-- a line has no batch.
 CREATE TEMP TABLE payouts AS
 WITH of_operator AS (
     SELECT DISTINCT
         m.channel, m.currency, m.business_day::DATE AS day, m.receipt, m.reference, m.amount,
         m.at,
-        CASE WHEN m.receipt IS NULL THEN 'line ' || m.line_no || ' of ' || m.input END AS line
+        CASE WHEN m.receipt IS NULL THEN 'line ' || m.line_no || ' of ' || m.input END AS line,
+        a.currency IS NOT NULL AS is_perhaps
     FROM movements AS m
+    LEFT JOIN perhaps AS a
+        ON a.currency = m.currency AND coalesce(a.channel, '') = coalesce(m.channel, '')
     WHERE m.leg = 'operator' AND m.kind = 'payout' AND m.status = 'completed'
 ),
 
@@ -54,16 +69,13 @@ of_batches AS (
         -- Lines of collections may say no day.
         coalesce(max(s.business_day)::DATE, {last_day}) AS day,
         s.batch_id,
-        sum(s.net)::BIGINT AS amount
-    FROM statement AS s
-    WHERE NOT EXISTS (
-        SELECT 1
-        FROM of_operator AS o
-        WHERE coalesce(o.channel, '') = coalesce(s.channel, '')
-            AND o.currency = s.currency
-            -- Who pays a channel out may change from one period to the next.
-            AND (o.day < {first_day}) = (coalesce(s.business_day::DATE, {last_day}) < {first_day})
-    )
+        sum(s.net)::BIGINT AS amount,
+        bool_or(s.is_late) AS is_late
+    FROM (
+        SELECT channel, currency, business_day, batch_id, net, FALSE AS is_late FROM statement
+        UNION ALL
+        SELECT channel, currency, business_day, batch_id, net, TRUE AS is_late FROM late
+    ) AS s
     GROUP BY
         s.channel,
         s.currency,
@@ -74,17 +86,29 @@ of_batches AS (
 listed AS (
     SELECT
         'operator' AS source, channel, currency, day, coalesce(receipt, line) AS payout,
-        receipt AS key, reference AS second_key, -amount AS amount
+        receipt AS key, reference AS second_key, -amount AS amount,
+        FALSE AS is_late, is_perhaps
     FROM of_operator
     UNION ALL
     SELECT
         'statement' AS source, channel, currency, day,
         coalesce(batch_id, concat_ws(' ', channel, day::VARCHAR)) AS payout, batch_id AS key,
-        NULL AS second_key, amount
+        NULL AS second_key, amount, is_late, FALSE AS is_perhaps
     FROM of_batches
 )
 
+-- A file may say once more what the bank has shown before the lines that are given now.
 SELECT
     row_number() OVER (ORDER BY source, day, channel, currency, payout, amount) AS id,
     listed.*
-FROM listed;
+FROM listed
+ANTI JOIN shown_before AS b
+    ON b.currency = listed.currency
+    AND b.payout = listed.payout
+    AND b.day = listed.day
+    AND b.amount = listed.amount
+    AND b.bank_day < coalesce((SELECT min(day) FROM moves), {first_day});
+
+CREATE TEMP TABLE shown AS
+SELECT b.* FROM shown_before AS b
+ANTI JOIN payouts AS p ON p.currency = b.currency AND p.payout = b.payout;
