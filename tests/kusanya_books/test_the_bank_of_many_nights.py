@@ -144,18 +144,21 @@ def test_each_night_lists_what_waits_and_what_was_taken_back_and_nothing_else(
     assert found[TRADING + QUIET - 1] == set()
 
 
+@pytest.mark.parametrize("has_all", [True, False])
 def test_a_payout_that_is_taken_back_weeks_later_is_a_break_until_it_is_paid_again(
-    tmp_path: Path,
+    tmp_path: Path, *, has_all: bool
 ) -> None:
+    """The files of the settlement statement may say it each time, or once."""
     shop, name = Shop(tmp_path), "OUT0"
     shop.pay(day(0), 5_000)
     batch, bank = tmp_path / "settled.csv", tmp_path / "bank.csv"
-    batch.write_text(f"{SETTLED}\n{name},{day(0)},MPESA_TZ,TZS,4982\n")
+    line = f"{name},{day(0)},MPESA_TZ,TZS,4982"
     moved = {0: [4_982], 20: [-4_982], 25: [4_982], 26: [4_982]}
     found = []
     for night in (0, 1, 20, 21, 25, 26):
         lines = [f"{day(night)},{name} RETURN,{amount},TZS" for amount in moved.get(night, [])]
         bank.write_text("\n".join([CREDITED, *lines, ""]))
+        batch.write_text("\n".join([SETTLED, *[line][: has_all or night == 0], ""]))
         pack = shop.close(day(night), day(night), bank=[str(bank)], statement=str(batch))
         items = pd.read_parquet(pack / "open_items.parquet")
         found.append(items.loc[items["leg"] == "bank", "break_code"].tolist())

@@ -28,8 +28,8 @@ from kusanya_books.request.days import Period
 from kusanya_books.request.earlier_period import (
     BOOKS,
     REMEMBERED,
-    REMEMBERED_LINES,
     SHOWN,
+    SHOWN_NAMES,
     EarlierPeriod,
 )
 from kusanya_books.request.report_inputs import Inputs
@@ -146,10 +146,7 @@ def to_carry(
 
 def _shown(inputs: Inputs, of_bank: BankMatch | None, open_: set[str]) -> pd.DataFrame:
     """Return the payouts that the bank has shown of late and none is `open_` of, as MOVEMENTS."""
-    known = columns.empty(MOVEMENTS)
-    if inputs.carried is not None and inputs.carried.movements is not None:
-        carried = inputs.carried.movements
-        known = carried[carried["leg"] == SHOWN]
+    known = columns.empty(MOVEMENTS) if inputs.carried is None else inputs.carried.shown
     if of_bank is not None:
         rows = of_bank.rows
         met = rows[rows["match_rule"].notna() & (rows["amount_payout"] > 0)]
@@ -177,7 +174,7 @@ def _shown(inputs: Inputs, of_bank: BankMatch | None, open_: set[str]) -> pd.Dat
         .drop_duplicates(["currency", "receipt"], keep="last")
         .sort_values("business_day", kind="stable")
     )
-    return newest.tail(REMEMBERED_LINES)
+    return newest.tail(SHOWN_NAMES)
 
 
 def _payouts(inputs: Inputs, first: pd.Timestamp | None) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import msgspec
 import pandas as pd
 
 from kusanya_books import columns
-from kusanya_books.columns import KEYS
+from kusanya_books.columns import KEYS, MOVEMENTS
 from kusanya_books.request.days import DAY, Period, each_day
 
 BOOKS: Final = "books"
@@ -17,6 +17,8 @@ STATEMENT: Final = "statement"
 """The leg of the settlement statement."""
 SHOWN: Final = "shown"
 """The leg of payouts that the bank has shown: they are kept for their names."""
+SHOWN_NAMES: Final = 10_000
+"""How many of them are kept, the newest ones: each line of the bank is searched for each name."""
 ALL: Final = ""
 """What stands for the channels of a settlement statement that names none."""
 _MONTH: Final = 31 * DAY
@@ -184,7 +186,11 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
 
     def follows(self, period: Period) -> bool:
         """Return whether `period` is a later one, and begins at the latest on the day after."""
-        return self.period.last + DAY >= period.first > self.period.first
+        return self.precedes(period) and self.period.last + DAY >= period.first
+
+    def precedes(self, period: Period) -> bool:
+        """Return whether `period` is a later one."""
+        return period.first > self.period.first
 
     def with_movements(self, newer: pd.DataFrame) -> pd.DataFrame:
         """Return the lines given now, and the carried ones of days that none of them is of.
@@ -211,6 +217,12 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         mine = self.payouts
         keys = zip(mine["batch_id"], mine["channel"], mine["business_day"], strict=True)
         return pd.concat([newer, mine[[key not in said for key in keys]]], ignore_index=True)
+
+    @property
+    def shown(self) -> pd.DataFrame:
+        """Return the payouts that the bank has shown of late, as MOVEMENTS."""
+        lines = columns.empty(MOVEMENTS) if self.movements is None else self.movements
+        return lines[lines["leg"] == SHOWN]
 
     def lines_before(self, ledger: pd.DataFrame, period: Period) -> pd.DataFrame:
         """Return the carried lines of days that the books given now do not reach back to.

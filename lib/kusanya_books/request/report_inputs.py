@@ -106,17 +106,16 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def movements_with_carried(self) -> pd.DataFrame:
         """Return the statements' lines, with those that the period before left open."""
-        return self._with_carried(self.moved)
+        if self.carried is None or not self.carried.follows(self.period):
+            return self.moved
+        return self.carried.with_movements(self.moved)
 
     @property
     def at_bank_with_carried(self) -> pd.DataFrame:
-        """Return the same of `at_bank`."""
-        return self._with_carried(self.at_bank)
-
-    def _with_carried(self, lines: pd.DataFrame) -> pd.DataFrame:
-        if self.carried is None or not self.carried.follows(self.period):
-            return lines
-        return self.carried.with_movements(lines)
+        """Return the same of `at_bank`; days that nobody closed may lie between."""
+        if self.carried is None or not self.carried.precedes(self.period):
+            return self.at_bank
+        return self.carried.with_movements(self.at_bank)
 
     @property
     def moved(self) -> pd.DataFrame:
@@ -276,7 +275,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         lines = self.statement
         if lines is not None:
             lines = lines.drop(index=self.late_payouts.index)
-        if self.carried is None or not self.carried.follows(self.period):
+        if self.carried is None or not self.carried.precedes(self.period):
             return lines
         return self.carried.with_payouts(lines)
 

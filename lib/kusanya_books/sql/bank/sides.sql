@@ -95,19 +95,25 @@ listed AS (
         coalesce(batch_id, concat_ws(' ', channel, day::VARCHAR)) AS payout, batch_id AS key,
         NULL AS second_key, amount, is_late, FALSE AS is_perhaps
     FROM of_batches
-)
+),
 
 -- A file may say once more what the bank has shown before the lines that are given now.
+gone AS (
+    SELECT b.*
+    FROM shown_before AS b
+    CROSS JOIN (SELECT coalesce(min(day), {first_day}) AS day FROM moves) AS begins
+    WHERE b.bank_day < begins.day
+)
+
 SELECT
     row_number() OVER (ORDER BY source, day, channel, currency, payout, amount) AS id,
     listed.*
 FROM listed
-ANTI JOIN shown_before AS b
-    ON b.currency = listed.currency
-    AND b.payout = listed.payout
-    AND b.day = listed.day
-    AND b.amount = listed.amount
-    AND b.bank_day < coalesce((SELECT min(day) FROM moves), {first_day});
+ANTI JOIN gone AS g
+    ON g.currency = listed.currency
+    AND g.payout = listed.payout
+    AND g.day = listed.day
+    AND g.amount = listed.amount;
 
 CREATE TEMP TABLE shown AS
 SELECT b.* FROM shown_before AS b
