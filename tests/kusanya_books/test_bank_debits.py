@@ -213,3 +213,39 @@ def test_every_line_of_the_bank_is_in_one_row_with_a_standing(rounds: int) -> No
             assert int(rows["counted_bank"].sum()) == total
 
     holds()
+
+
+def shown(name: str, amount: int, day: int) -> dict[str, Any]:
+    """Return a payout that an earlier statement of the bank has shown."""
+    return payout(name, amount, day, leg="shown")
+
+
+def test_what_an_earlier_statement_has_shown_is_known_by_its_name() -> None:
+    before = shown("B0226AI", 1_000, 2)
+    back, again = entry(-1_000, 8, "RETURN B0226AI"), entry(1_000, 9, "MM B0226AI")
+    assert codes(before, back) == ["taken_back"]
+    assert codes(before, back, again) == ["paid_again", "paid_again"]
+    assert codes(before, again) == ["credited_again"]
+    # The credit that showed it is no second one; another sum is somebody else's.
+    assert codes(before, entry(1_000, 2, "MM B0226AI")) == ["other_credit"]
+    assert codes(before, entry(900, 9, "MM B0226AI")) == ["other_credit"]
+    # A part of it that was taken back may be paid again.
+    part = entry(-900, 8, "RETURN B0226AI"), entry(900, 9, "MM B0226AI")
+    assert codes(before, *part) == ["paid_again", "paid_again"]
+
+
+def test_a_credit_that_names_two_payouts_that_were_shown_stands_in_one_row() -> None:
+    both = shown("B0226AI", 1_000, 2), shown("B0227AI", 1_000, 3)
+    assert codes(*both, entry(1_000, 9, "B0226AI B0227AI")) == ["credited_again"]
+    found = bank.match(movements_of(*both, entry(1_000, 9, "B0226AI B0227AI")), period=MARCH)
+    assert len(found.rows) == 1
+
+
+def test_a_payout_that_was_shown_and_is_said_again_waits_for_no_credit() -> None:
+    before, said = shown("B0226AI", 1_000, 2), payout("B0226AI", 1_000, 2)
+    later = entry(5, 9)
+    assert codes(before, said, later) == ["other_credit"]
+    # Lines that reach back to its credit say so themselves.
+    assert codes(before, said, entry(1_000, 2, "B0226AI"), later) == ["agrees", "other_credit"]
+    for other in (payout("B0226AI", 1_001, 2), payout("B0226AI", 1_000, 1)):
+        assert "missing" in codes(before, other, later)

@@ -503,7 +503,7 @@ def expected(
             code = verdict(leg, move, m, p, edge, sides, first_payout, bank_ends, judged)
             own = [x["day"] for x in (m, p) if x is not None]
             # The lines that pay them came in the week.
-            is_late = any(x.get("is_late") for x in ([p] if p else []) + sides[1])
+            is_late = p is not None and p["is_late"]
             inside = (
                 is_late
                 or any(WEEK.first <= day <= WEEK.last for day in own)

@@ -31,7 +31,7 @@ lines AS (
 dues AS (
     SELECT
         g.group_no, sum(p.amount)::BIGINT AS amount, min(p.day) AS from_day, max(p.day) AS to_day,
-        min(p.id) AS id, bool_or(p.is_late) AS is_late
+        min(p.id) AS id
     FROM (SELECT DISTINCT group_no, id FROM keyed) AS g
     INNER JOIN payouts AS p ON p.id = g.id
     GROUP BY g.group_no
@@ -45,8 +45,7 @@ SELECT
     l.from_day AS bank_from,
     l.to_day AS bank_to,
     d.from_day AS payout_from,
-    d.to_day AS payout_to,
-    d.is_late
+    d.to_day AS payout_to
 FROM lines AS l
 INNER JOIN dues AS d ON d.group_no = l.group_no;
 
@@ -87,7 +86,6 @@ SELECT
     w.move,
     w.id,
     w.move IS NOT NULL AS has_line,
-    w.id IS NOT NULL AS has_payout,
     g.group_no IS NOT NULL AS has_met,
     g.first_move,
     g.first_id,
@@ -96,7 +94,6 @@ SELECT
     g.bank_to,
     g.payout_from,
     g.payout_to,
-    coalesce(g.is_late, FALSE) AS is_group_late,
     m.kind,
     coalesce(m.is_completed, FALSE) AS is_completed,
     coalesce(m.is_copied, FALSE) AS is_copied,

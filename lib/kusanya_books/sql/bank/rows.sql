@@ -10,7 +10,7 @@ WITH aged AS (
         coalesce(met.bank_day BETWEEN {first_day} AND {last_day}, FALSE) AS in_bank,
         coalesce(met.bank_from <= {last_day} AND met.bank_to >= {first_day}, FALSE)
         OR coalesce(met.payout_from <= {last_day} AND met.payout_to >= {first_day}, FALSE)
-        OR met.is_group_late AS is_group_inside
+            AS is_group_inside
     FROM met
 )
 
