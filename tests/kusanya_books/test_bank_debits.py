@@ -229,6 +229,9 @@ def test_what_an_earlier_statement_has_shown_is_known_by_its_name() -> None:
     # The credit that showed it is no second one; another sum is somebody else's.
     assert codes(before, entry(1_000, 2, "MM B0226AI")) == ["other_credit"]
     assert codes(before, entry(900, 9, "MM B0226AI")) == ["other_credit"]
+    # A name of fewer than four characters stands in a narrative by chance.
+    assert codes(shown("B226", 1_000, 2), entry(-1_000, 8, "RETURN B226")) == ["taken_back"]
+    assert codes(shown("226", 1_000, 2), entry(-1_000, 8, "RETURN 226")) == ["debit"]
     # A part of it that was taken back may be paid again.
     part = entry(-900, 8, "RETURN B0226AI"), entry(900, 9, "MM B0226AI")
     assert codes(before, *part) == ["paid_again", "paid_again"]

@@ -40,13 +40,11 @@ FROM named AS e
 INNER JOIN credits AS c ON c.move = e.move
 INNER JOIN payouts AS p ON p.id = e.id AND sign(p.amount) = sign(c.amount);
 
--- One payout that is named by several credits: where the first one alone pays it, the others pay it
--- once more.
+-- Where the first credit that names a payout pays it alone, others that name it pay it once more.
 CREATE TEMP TABLE paid_at_once AS
-SELECT DISTINCT n.id
+SELECT n.id
 FROM named_by_credits AS n
-WHERE n.credits > 1
-    AND n.place = 1
+WHERE n.place = 1
     AND abs(n.amount_bank - n.amount_payout) <= {amount_tolerance};
 
 CREATE TEMP VIEW known AS
