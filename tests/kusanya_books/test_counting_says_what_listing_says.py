@@ -38,8 +38,7 @@ def test_what_is_counted_says_what_is_listed(
             lines,
             period=made.period,
             basis=basis,
-            other_mode=made.other_mode,
-            intents=made.intents,
+            beside=ledger.Beside(other_mode=made.other_mode, intents=made.intents),
             everything=everything,
         )
         for everything in (True, False)
@@ -80,8 +79,7 @@ def test_texts_that_share_a_number_change_no_answer(
             made.collections,
             made.ledger,
             period=made.period,
-            other_mode=made.other_mode,
-            intents=made.intents,
+            beside=ledger.Beside(other_mode=made.other_mode, intents=made.intents),
             everything=False,
         )
 

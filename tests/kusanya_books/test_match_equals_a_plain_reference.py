@@ -596,16 +596,12 @@ def agree(
         "period": MARCH,
         "tolerance": TERMS,
         "basis": "net" if net else "gross",
-        "other_mode": columns.frame(KEYS, {"id": ["x"] * len(other), "reference": other}),
-        "intents": columns.frame(
-            INTENTS,
-            {
-                "id": ["i"] * len(unknown),
-                "reference": unknown,
-                "amount": [1] * len(unknown),
-                "sent_at": [START] * len(unknown),
-            },
-        ),
+    }
+    intents = {
+        "id": ["i"] * len(unknown),
+        "reference": unknown,
+        "amount": [1] * len(unknown),
+        "sent_at": [START] * len(unknown),
     }
     # The order of the inputs means nothing.
     shuffled = (
@@ -613,7 +609,11 @@ def agree(
         book.sample(frac=1, random_state=len(said)),
     )
     # Nor does it matter which collections were looked up one by one.
-    asked["outside"] = shuffled[0].iloc[:outside].reset_index(drop=True)
+    asked["beside"] = ledger.Beside(
+        outside=shuffled[0].iloc[:outside].reset_index(drop=True),
+        other_mode=columns.frame(KEYS, {"id": ["x"] * len(other), "reference": other}),
+        intents=columns.frame(INTENTS, intents),
+    )
     shuffled = (shuffled[0].iloc[outside:].reset_index(drop=True), shuffled[1])
     found = ledger.match(*shuffled, **asked)
     columns.check(found.rows, MATCHES)

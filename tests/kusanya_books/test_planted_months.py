@@ -26,8 +26,7 @@ def match(month: sample_faults.Month, **options: Any) -> ledger.LedgerMatch:
         month.collections,
         month.ledger,
         period=month.period,
-        other_mode=month.other_mode,
-        intents=month.intents,
+        beside=ledger.Beside(other_mode=month.other_mode, intents=month.intents),
         **options,
     )
 
@@ -104,8 +103,7 @@ def test_shuffling_the_inputs_changes_nothing() -> None:
         month.collections.sample(frac=1, random_state=3),
         month.ledger.sample(frac=1, random_state=4),
         period=month.period,
-        other_mode=month.other_mode,
-        intents=month.intents,
+        beside=ledger.Beside(other_mode=month.other_mode, intents=month.intents),
     )
     for name in ("rows", "bridge", "ageing", "doubles"):
         pd.testing.assert_frame_equal(getattr(plain, name), getattr(mixed, name))
@@ -122,8 +120,7 @@ def test_larger_money_gives_the_same_verdicts_and_larger_drifts() -> None:
             amount=month.ledger["amount"] * factor, fee=month.ledger["fee"] * factor
         ),
         period=month.period,
-        other_mode=month.other_mode,
-        intents=month.intents,
+        beside=ledger.Beside(other_mode=month.other_mode, intents=month.intents),
     )
     assert larger.rows["break_code"].equals(plain.rows["break_code"])
     for name in ("amount_drift", "fee_drift", "net_drift", "bridge_effect", "at_stake"):

@@ -238,8 +238,7 @@ def _judge_books(
         tolerance=inputs.tolerance,
         as_of=inputs.judged_on,
         basis=inputs.basis,
-        other_mode=inputs.other_mode,
-        intents=inputs.intents,
+        beside=ledger.Beside(other_mode=inputs.other_mode, intents=inputs.intents),
     )
     return break_life.with_life(found.rows, BREAKS, leg=BOOKS, inputs=inputs)
 

@@ -55,6 +55,23 @@ def lines(ledger: Source | None, statement: pd.DataFrame | None, *, period: Peri
         return engine.frame(query("inputs/lines"), LINES, days)
 
 
+class Beside(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known beside the collections and the books that are matched."""
+
+    outside: pd.DataFrame | None = None
+    """Collections of other days that the lines name, so that what was paid long ago is not called
+    unpaid."""
+    other_mode: pd.DataFrame | None = None
+    """Keys of the other mode's collections, by `KEYS`."""
+    intents: pd.DataFrame | None = None
+    """Creations whose outcome is not known."""
+    books_from: date | None = None
+    """From this day on, where given, the books hold all that was booked."""
+
+
+NOTHING_BESIDE: Final = Beside()
+
+
 class LedgerMatch(msgspec.Struct, frozen=True, kw_only=True):
     """What came of matching a ledger with the service's collections."""
 
@@ -99,16 +116,18 @@ def of(
     matched = match(
         inputs.collections,
         books,
-        outside=inputs.outside,
+        beside=Beside(
+            outside=inputs.outside,
+            other_mode=inputs.other_mode,
+            intents=inputs.intents,
+            books_from=books_from,
+        ),
         period=inputs.period,
         tolerance=inputs.tolerance,
         as_of=inputs.judged_on,
         basis=inputs.basis,
-        other_mode=inputs.other_mode,
-        intents=inputs.intents,
         everything=everything,
         pairs=pairs,
-        books_from=books_from,
         progress=progress,
     )
     bridge = with_unread(matched.bridge, inputs.quality, of="ledger")
@@ -131,40 +150,35 @@ def match(
     ledger: Source,
     *,
     period: Period,
-    outside: pd.DataFrame | None = None,
+    beside: Beside = NOTHING_BESIDE,
     tolerance: Tolerance = PLAIN,
     as_of: date | None = None,
     basis: str = "gross",
-    other_mode: pd.DataFrame | None = None,
-    intents: pd.DataFrame | None = None,
     everything: bool = True,
     pairs: bool = False,
-    books_from: date | None = None,
     progress: Progress | None = None,
 ) -> LedgerMatch:
     """Match a ledger with the collections of one mode over a period.
 
-    A row is in the result when either of its days is in the period. `outside` are collections of
-    other days that the lines name, so that what was paid long ago is not called unpaid. `basis`
-    says whether the ledger books gross or net amounts, `as_of` is the day that ages are counted to.
-    `everything` False leaves rows that agree out of `rows`; the other frames still count them.
-    `pairs` lists the lines of the books that agree with their collections, in few columns. From
-    `books_from` on, where given, the ledger holds all that was booked. Raises ValueError for
+    A row is in the result when either of its days is in the period. `basis` says whether the ledger
+    books gross or net amounts, `as_of` is the day that ages are counted to. `everything` False
+    leaves rows that agree out of `rows`; the other frames still count them. `pairs` lists the lines
+    of the books that agree with their collections, in few columns. Raises ValueError for
     collections of both modes.
     """
     report_step = progress or (lambda _: None)
     with open_engine(collections, ledger) as engine:
         engine.register("loaded", collections, COLLECTIONS)
-        engine.register("outside", outside, COLLECTIONS)
+        engine.register("outside", beside.outside, COLLECTIONS)
         engine.run(query("legs/collections"))
         engine.one_mode("collections")
         engine.register("ledger", ledger, LEDGER)
-        engine.register("other_mode", other_mode, KEYS)
-        engine.register("intents", intents, INTENTS)
+        engine.register("other_mode", beside.other_mode, KEYS)
+        engine.register("intents", beside.intents, INTENTS)
         engine.register("rules", breaks.table(breaks.LEDGER), RULES)
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.define({"net_basis": basis == "net", "everything": everything})
-        engine.define({"books_from": _books_from(engine, period, books_from)})
+        engine.define({"books_from": _books_from(engine, period, beside.books_from)})
         for step, queries in _steps().items():
             report_step(f"matching the ledger: {step}")
             for text in queries:
