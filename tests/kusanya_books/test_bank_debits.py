@@ -224,6 +224,7 @@ def test_what_an_earlier_statement_has_shown_is_known_by_its_name() -> None:
     before = shown("B0226AI", 1_000, 2)
     back, again = entry(-1_000, 8, "RETURN B0226AI"), entry(1_000, 9, "MM B0226AI")
     assert codes(before, back) == ["taken_back"]
+    assert bank.match(movements_of(before, back), period=MARCH).has_compared
     assert codes(before, back, again) == ["paid_again", "paid_again"]
     assert codes(before, again) == ["credited_again"]
     # The credit that showed it is no second one; another sum is somebody else's.

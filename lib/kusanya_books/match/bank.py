@@ -36,8 +36,9 @@ class BankMatch(Leg, frozen=True, kw_only=True):
 
     @property
     def has_compared(self) -> bool:
-        """Return whether any payout was known, be it of a day outside the period."""
-        return super().has_compared or bool(self.rows["payout"].notna().any())
+        """Return whether any payout was known, be it of a day outside the period or taken back."""
+        known = self.rows[["payout", "group_key"]].notna()
+        return super().has_compared or bool(known.to_numpy().any())
 
 
 def of(inputs: Inputs, *, everything: bool = True) -> BankMatch | None:
