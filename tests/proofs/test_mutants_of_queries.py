@@ -4,9 +4,10 @@ import re
 from importlib.resources import files
 
 import pytest
+from tests.proofs.kit.alike import ALIKE
 from tests.proofs.kit.sql_variants import sql_variants
 from tests.proofs.programs.mutant_rooms import ROOMS, SQL
-from tests.proofs.programs.mutants import exchanges, main
+from tests.proofs.programs.mutants import exchanges, main, unplaced
 
 QUERY = """
 SELECT a.id, coalesce(a.fee, b.fee, 0) AS fee -- AND a.x = b.x
@@ -65,6 +66,12 @@ def test_conditions_of_the_break_rules_are_changed_too() -> None:
     every = [said for said, _, _ in exchanges(ROOMS["legs"])]
     assert any(said.startswith("bank_charge, ") for said in every)
     assert any(said.startswith("operator_reversal_alone, ") for said in every)
+
+
+@pytest.mark.parametrize("name", sorted(ALIKE))
+def test_every_mutant_that_is_called_alike_is_one_of_its_room(name: str) -> None:
+    """Whoever renames something in a room renames it there."""
+    assert ALIKE[name].keys() - {unplaced(said) for said, _, _ in exchanges(ROOMS[name])} == set()
 
 
 @pytest.mark.ci

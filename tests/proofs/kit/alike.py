@@ -26,14 +26,14 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
         "_merged: 'b is not None and a != b' became 'b is not None or a != b'": _LOOK,
         "_merged: 'False' became 'True'": _LOOK,
         "fold: 'len(finals) > 1' became 'len(finals) >= 1'": _LOOK,
-        "fold: 'len(ours) < len(given)' became 'len(ours) <= len(given)'": (
+        "fold: 'len(ours) < len(observed)' became 'len(ours) <= len(observed)'": (
             "without evidence the closer look finds what differs among the facts, as it always does"
         ),
         "_contradictions: 'len(finals) > 1' became 'len(finals) >= 1'": (
             "one final state said by all differs from nothing"
         ),
-        "_ordered: 'heard.observed_at < earlier.observed_at' became "
-        "'heard.observed_at <= earlier.observed_at'": (
+        "_ordered: 'fact.observed_at < earlier.observed_at' became "
+        "'fact.observed_at <= earlier.observed_at'": (
             "of one source and content, heard at one instant: the two are one fact"
         ),
         "_ordered: \"b''\" became \"b'x'\"": (
@@ -62,7 +62,7 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
         "forward_key: \"b''\" became \"b'x'\"": "neither has the length of a key",
     },
     "rulings": {
-        "Contradictions.ask: 'True' became 'False'": (
+        "Contradictions._contradicting: 'True' became 'False'": (
             "what contradicts itself is unwell: the word only names the index"
         ),
     },

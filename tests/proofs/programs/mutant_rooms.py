@@ -416,6 +416,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books/test_settlement_equals_a_plain_reference.py",
             "kusanya_books/test_settlement_payouts.py",
             "kusanya_books/test_operator_and_bank.py",
+            "kusanya_books/test_bank_debits.py",
             "kusanya_books/test_settlement_files_that_repeat_days.py",
             "kusanya_books/test_who_pays_a_channel_out.py",
         ),
