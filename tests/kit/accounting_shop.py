@@ -2,6 +2,7 @@
 
 import csv
 from collections import Counter
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -16,6 +17,12 @@ from kusanya.store import Store
 from kusanya_books.request.close_request import CloseRequest
 
 FEE: Final = 18
+MOVED: Final = "kind,receipt,amount,at,reference,currency,channel"
+"""The columns of an operator's statement."""
+SETTLED: Final = "batch_id,business_day,channel,currency,net"
+"""The columns of a settlement statement of days."""
+CREDITED: Final = "date,details,amount,currency"
+"""The columns of a bank's statement."""
 _BEGINS: Final = date(2026, 3, 1)
 
 
@@ -116,6 +123,12 @@ class Shop:
                     fresh.add(number)
                     self._balance[line["*AccountCode"]] += int(line["*Amount"])
         self._numbers |= fresh
+
+    def write(self, header: str, nights: Iterable[Iterable[str]]) -> str:
+        """Write a file of the lines of some nights, called by its first column; return its path."""
+        path = self.home / f"{header.partition(',')[0]}.csv"
+        path.write_text("\n".join([header, *(line for night in nights for line in night), ""]))
+        return str(path)
 
     def pay_out(self, *days: date) -> str:
         """Write a statement that pays out what some days brought; return its path."""

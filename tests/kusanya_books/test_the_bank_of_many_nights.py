@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.kit.accounting_shop import FEE, Shop, day
+from tests.kit.accounting_shop import CREDITED, FEE, MOVED, SETTLED, Shop, day
 
 from kusanya_books.request.tolerance import Tolerance
 
@@ -22,9 +22,6 @@ pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 TRADING, QUIET = 5, 4
 """On so many nights the shop is paid; on those after them the bank puts the rest right."""
 SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.ci) for seed in range(2, 25))]
-MOVED = "kind,receipt,amount,at,reference,currency,channel"
-SETTLED = "batch_id,business_day,channel,currency,net"
-CREDITED = "date,details,amount,currency"
 
 
 class Bank:
@@ -109,18 +106,13 @@ class Month:
                 self.trade(night)
             nights = range(0 if self._has_all else night, night + 1)
             given: dict[str, Any] = {
-                "operator": [self._file(MOVED, [self._moved[one] for one in nights])],
-                "bank": [self._file(CREDITED, [self.bank.lines[one] for one in nights])],
+                "operator": [self.shop.write(MOVED, [self._moved[one] for one in nights])],
+                "bank": [self.shop.write(CREDITED, [self.bank.lines[one] for one in nights])],
             }
             if self._is_settled:
                 lines = [self._settled[one] for one in nights]
-                given["statement"] = self._file(SETTLED, lines)
+                given["statement"] = self.shop.write(SETTLED, lines)
             yield night, given
-
-    def _file(self, header: str, lines: list[list[str]]) -> str:
-        path = self.shop.home / f"{header.partition(',')[0]}.csv"
-        path.write_text("\n".join([header, *(line for night in lines for line in night), ""]))
-        return str(path)
 
 
 def open_at_bank(shop: Shop, today: date, **given: Any) -> set[str]:
@@ -151,15 +143,16 @@ def test_a_payout_that_is_taken_back_weeks_later_is_a_break_until_it_is_paid_aga
     """The files of the settlement statement may say it each time, or once."""
     shop, name = Shop(tmp_path), "OUT0"
     shop.pay(day(0), 5_000)
-    batch, bank = tmp_path / "settled.csv", tmp_path / "bank.csv"
     line = f"{name},{day(0)},MPESA_TZ,TZS,4982"
     moved = {0: [4_982], 20: [-4_982], 25: [4_982], 26: [4_982]}
     found = []
     for night in (0, 1, 20, 21, 25, 26):
         lines = [f"{day(night)},{name} RETURN,{amount},TZS" for amount in moved.get(night, [])]
-        bank.write_text("\n".join([CREDITED, *lines, ""]))
-        batch.write_text("\n".join([SETTLED, *[line][: has_all or night == 0], ""]))
-        pack = shop.close(day(night), day(night), bank=[str(bank)], statement=str(batch))
+        given: dict[str, Any] = {
+            "bank": [shop.write(CREDITED, [lines])],
+            "statement": shop.write(SETTLED, [[line][: has_all or night == 0]]),
+        }
+        pack = shop.close(day(night), day(night), **given)
         items = pd.read_parquet(pack / "open_items.parquet")
         found.append(items.loc[items["leg"] == "bank", "break_code"].tolist())
     back, again = ["bank_taken_back"], ["bank_credited_again"]

@@ -13,17 +13,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.kit.accounting_shop import FEE, Payment, Shop, day
+from tests.kit.accounting_shop import CREDITED, FEE, MOVED, SETTLED, Payment, Shop, day
 from tests.kit.accounts import PLAIN_ACCOUNTS
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 NIGHTS = 6
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.ci) for seed in range(1, 9))]
 Lines = list[list[str]]
-CREDITED = "date,details,amount,currency"
-"""The columns of a bank's statement."""
-MOVED = "kind,receipt,amount,at,reference,currency,channel"
-"""The columns of an operator's statement."""
 
 
 @pytest.fixture
@@ -78,12 +74,6 @@ def close(shop: Shop, days: tuple[int, int], rng: Random, **asked: Any) -> Path:
     return pack
 
 
-def file_of(shop: Shop, header: str, lines: Lines) -> str:
-    path = shop.home / f"{header.partition(',')[0]}.csv"
-    path.write_text("\n".join([header, *(line for night in lines for line in night), ""]))
-    return str(path)
-
-
 class Wallet:
     """An operator's statement of each day; what it says of a payment may be another amount."""
 
@@ -130,7 +120,7 @@ def of_an_operator(shop: Shop, seed: int) -> None:
         trade(shop, day(closed[0][0]), rng)
         lines.append(wallet.day(day(closed[0][0]), rng))
         for first, last in closed:
-            statement = file_of(shop, MOVED, lines[first : last + 1])
+            statement = shop.write(MOVED, lines[first : last + 1])
             close(shop, (first, last), rng, operator=[statement])
         assert shop.holds("Suspense") == -wallet.unexplained
         assert shop.holds("Clearing") == owed_by(shop) + wallet.unexplained
@@ -154,8 +144,7 @@ def of_payouts(shop: Shop, seed: int) -> None:
             [f"{batch}-{n},{of},MPESA_TZ,TZS,{net}" for n, (of, net) in enumerate(payouts)]
         )
         for first, last in closed:
-            header = "batch_id,business_day,channel,currency,net"
-            statement = file_of(shop, header, lines[first : last + 1])
+            statement = shop.write(SETTLED, lines[first : last + 1])
             close(shop, (first, last), rng, statement=statement)
         assert shop.holds("Bank") == paid
         assert shop.holds("Suspense") == owed_by(shop) - sum(map(net_of, shop.payments))
@@ -235,10 +224,10 @@ def of_items(shop: Shop, seed: int) -> None:
         # Before its first line nothing says that a provider pays the channel out.
         moved.append([*wallet.day(today, rng), *[handed_on][: any(lines)]])
         for first, last in closed:
-            header = "batch_id,business_day,channel,currency,net,collection_id"
-            statement = file_of(shop, header, lines[0 if has_all else first : last + 1])
-            operator = [file_of(shop, MOVED, moved[first : last + 1])]
-            bank = [file_of(shop, CREDITED, account.lines[first : last + 1])]
+            header = f"{SETTLED},collection_id"
+            statement = shop.write(header, lines[0 if has_all else first : last + 1])
+            operator = [shop.write(MOVED, moved[first : last + 1])]
+            bank = [shop.write(CREDITED, account.lines[first : last + 1])]
             pack = close(
                 shop, (first, last), rng, statement=statement, operator=operator, bank=bank
             )
@@ -260,7 +249,7 @@ def test_without_that_account_a_break_is_listed_until_it_is_explained(shop: Shop
     for number, lines in ((0, [line]), (1, []), (2, [])):
         if number == 2:
             shop.hear(late)
-        statement = file_of(shop, MOVED, [lines])
+        statement = shop.write(MOVED, [lines])
         night = shop.close(day(number), day(number), operator=[statement])
         waits.append((night / "journals" / "not_booked.csv").read_text().splitlines()[1:])
     assert waits == [[f"{day(0)},MPESA_TZ,operator_unknown_here,5000"], [], []]
@@ -280,7 +269,7 @@ def test_a_payment_that_is_no_success_here_and_was_refunded_is_no_break_and_no_r
     back = f"refund,B1,-5000,{day(nights - 1)}T13:00:00+03:00,{reference},TZS,MPESA_TZ"
     lines = [[first, stray, back]] if nights == 1 else [[first, stray], [back]]
     for number, night in enumerate(lines):
-        pack = shop.close(day(number), day(number), operator=[file_of(shop, MOVED, [night])])
+        pack = shop.close(day(number), day(number), operator=[shop.write(MOVED, [night])])
     assert [shop.holds(name) for name in ("Suspense", "Refunds", "Clearing")] == [0, 0, 4_982]
     assert pd.read_parquet(pack / "open_items.parquet").empty
 
@@ -290,7 +279,6 @@ def test_what_an_operator_pays_out_is_listed_on_a_night_without_a_settlement_lin
     shop: Shop, channel: str
 ) -> None:
     """The provider may have nothing to pay on that night, or pay the channel no more."""
-    header = "batch_id,business_day,channel,currency,net"
     waits = []
     for number, lines in enumerate(([f"P0,{day(0)},{channel},TZS,4982"], [])):
         shop.pay(day(number), 5_000)
@@ -298,8 +286,8 @@ def test_what_an_operator_pays_out_is_listed_on_a_night_without_a_settlement_lin
         paid = f"payment,M{number},5000,{at},R-{number},TZS,MPESA_TZ"
         moved = [[paid, f"payout,W{number},-5000,{at},,TZS,MPESA_TZ"]]
         given = {
-            "statement": file_of(shop, header, [lines]),
-            "operator": [file_of(shop, MOVED, moved)],
+            "statement": shop.write(SETTLED, [lines]),
+            "operator": [shop.write(MOVED, moved)],
         }
         night = shop.close(day(number), day(number), **given)
         waits.append((night / "journals" / "not_booked.csv").read_text().splitlines()[1:])
@@ -320,8 +308,8 @@ def test_a_line_for_an_earlier_night_waits_for_the_bank_and_one_that_was_read_th
         read = lines[0 if has_all else number : number + 1]
         pack = shop.close(
             *[day(number)] * 2,
-            statement=file_of(shop, "batch_id,business_day,channel,currency,net", read),
-            bank=[file_of(shop, CREDITED, [shown[number]])],
+            statement=shop.write(SETTLED, read),
+            bank=[shop.write(CREDITED, [shown[number]])],
         )
         items = pd.read_parquet(pack / "open_items.parquet")
         waits.append(
@@ -335,7 +323,7 @@ def test_the_refund_of_a_success_is_booked(shop: Shop) -> None:
     shop.pay(day(0), 5_000)
     lines = [f"payment,M0,5000,{day(0)}T12:00:00+03:00,R-0,TZS,MPESA_TZ"]
     lines += [f"refund,B1,-5000,{day(0)}T13:00:00+03:00,R-0,TZS,MPESA_TZ"]
-    shop.close(day(0), day(0), operator=[file_of(shop, MOVED, [lines])])
+    shop.close(day(0), day(0), operator=[shop.write(MOVED, [lines])])
     assert [shop.holds(name) for name in ("Refunds", "Clearing")] == [5_000, -FEE]
 
 

@@ -107,7 +107,7 @@ def judge(
 
 
 def to_carry(
-    inputs: Inputs, items: pd.DataFrame, of_bank: BankMatch | None = None
+    inputs: Inputs, items: pd.DataFrame, of_bank: BankMatch | None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the lines of movements and of the settlement statement that a later run needs.
 

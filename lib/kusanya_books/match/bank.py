@@ -55,10 +55,11 @@ def of(inputs: Inputs, *, everything: bool = True) -> BankMatch | None:
             bridge=with_unread(columns.empty(LEG_BRIDGE), inputs.quality, of="bank"),
             is_unread=True,
         )
+    late = inputs.late_payouts
     matched = match(
         inputs.at_bank_with_carried,
-        inputs.payouts_with_carried,
-        late=inputs.late_payouts,
+        inputs.payouts_beside(late),
+        late=late,
         perhaps=inputs.perhaps_at_bank,
         period=inputs.period,
         tolerance=inputs.tolerance,

@@ -26,7 +26,7 @@ from kusanya_books.match.breaks import RULES
 from kusanya_books.match.legs import payers
 from kusanya_books.request import earlier_period
 from kusanya_books.request.days import Period
-from kusanya_books.request.earlier_period import Compared, EarlierPeriod
+from kusanya_books.request.earlier_period import READ, Compared, EarlierPeriod
 from kusanya_books.request.quality import with_unread
 from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import (
@@ -52,17 +52,6 @@ for it is of that period. `net` is what the provider owes; below zero where it p
 NONE_PLACED = frame(STATEMENT, {name: [] for name in STATEMENT.columns})
 _BEFORE = Schema("settled before", {"channel": DType.TEXT})
 _DAYS = Schema("days", {"day": DType.DAY, "by_item": DType.FLAG})
-_READ = Schema(
-    "read before",
-    {
-        "business_day": DType.DAY,
-        "batch_id": DType.TEXT,
-        "collection_id": DType.TEXT,
-        "channel": DType.TEXT,
-        "currency": DType.TEXT,
-        "net": DType.WHOLE,
-    },
-)
 _GRANULARITY = Schema("granularity", {"item": DType.FLAG, "by_channel": DType.FLAG})
 
 
@@ -197,7 +186,7 @@ def match(
         engine.register("owed", known.owed, OWED)
         before = frame(_BEFORE, {"channel": list(known.settled_before)})
         engine.register("settled_before", before, _BEFORE)
-        engine.register("read_before", _read(known.read), _READ)
+        engine.register("read_before", _read(known.read), READ)
         days = {"day": list(known.days), "by_item": list(known.days.values())}
         engine.register("paid_days", frame(_DAYS, days), _DAYS)
         engine.register("paid_by_operators", payers(known.paid_by_operators), PAYERS)
@@ -222,7 +211,7 @@ def match(
 def _read(lines: pd.DataFrame | None) -> pd.DataFrame:
     """Return the lines that earlier periods read, each once."""
     if lines is None:
-        return empty(_READ)
+        return empty(READ)
     texts = {name: lines[name].fillna("") for name in ("batch_id", "collection_id", "channel")}
-    named = lines.assign(**texts)[list(_READ.columns)]
-    return frame(_READ, named.drop_duplicates(ignore_index=True))
+    named = lines.assign(**texts)[list(READ.columns)]
+    return frame(READ, named.drop_duplicates(ignore_index=True))

@@ -26,6 +26,14 @@ REMEMBERED: Final = 92 * DAY
 """For how many days the lines of settlement statements are kept, and the payouts that came."""
 REMEMBERED_LINES: Final = 200_000
 """How many of them are kept: where there are more, none is."""
+READ: Final = columns.Schema(
+    "read before",
+    {
+        name: columns.STATEMENT.columns[name]
+        for name in ("business_day", "batch_id", "collection_id", "channel", "currency", "net")
+    },
+)
+"""What a line of a settlement statement says: by it a later file's line is known again."""
 CARRIED: Final = r" \(until \d+-\d+-\d+\)$"
 """How the name of a file ends whose lines were carried from an earlier period, as a pattern."""
 

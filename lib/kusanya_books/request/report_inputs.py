@@ -17,7 +17,7 @@ from kusanya_books.columns.dtypes import text_of
 from kusanya_books.engine import on_disk
 from kusanya_books.engine.engine import Source
 from kusanya_books.request.days import Period
-from kusanya_books.request.earlier_period import ALL, EarlierPeriod
+from kusanya_books.request.earlier_period import ALL, READ, EarlierPeriod
 from kusanya_books.request.expectation import Expected
 from kusanya_books.request.feed import Feed
 from kusanya_books.request.quality import Quality
@@ -25,8 +25,6 @@ from kusanya_books.request.tolerance import PLAIN, Tolerance
 
 EXPORT: Final = "export"
 """How the store id of what was read from an export begins."""
-_SAID: Final = ["business_day", "currency", "net", "channel", "batch_id", "collection_id"]
-"""What a line of the settlement statement says, by which it is known again."""
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -262,19 +260,16 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         read = self.carried.settlement_lines
         if read is None or lines.empty:
             return lines
-        known = read[_SAID].drop_duplicates()
-        found = lines[_SAID].merge(known, how="left", on=_SAID, indicator=True)["_merge"]
+        said = list(READ.columns)
+        known = read[said].drop_duplicates()
+        found = lines[said].merge(known, how="left", on=said, indicator=True)["_merge"]
         return lines[(found == "left_only").to_numpy()]
 
-    @property
-    def payouts_with_carried(self) -> pd.DataFrame | None:
-        """Return the settlement lines, with those that the bank of the period before left open.
-
-        Those of `late_payouts` are not among them.
-        """
+    def payouts_beside(self, late: pd.DataFrame) -> pd.DataFrame | None:
+        """Return the settlement lines but the `late` ones, and what the bank before left open."""
         lines = self.statement
         if lines is not None:
-            lines = lines.drop(index=self.late_payouts.index)
+            lines = lines.drop(index=late.index)
         if self.carried is None or not self.carried.precedes(self.period):
             return lines
         return self.carried.with_payouts(lines)
