@@ -195,6 +195,20 @@ async def test_the_report_says_who_can_help_with_a_failure_and_how_long_prompts_
         assert mpesa.rstrip().endswith("17 s       17 s")
 
 
+async def test_a_channel_of_which_no_prompt_is_open_keeps_its_column(
+    opened: OpenConsole, seed: Any, clock: ManualClock
+) -> None:
+    at = clock.now() - timedelta(minutes=5)
+    failed = seed.collection(1, at=at, channel="MPESA_TZ", status="failed", failure_code="declined")
+    paid = seed.collection(2, at=at, channel="HALOPESA_TZ", status="succeeded", completed_at=at)
+    for one in (failed, paid):
+        seed.polled(one, at=at)
+    async with opened("4", size=SIZE) as (app, _pilot):
+        heads = next(line for line in shown(app).splitlines() if " code " in line)
+        assert "HaloPesa" in heads
+        assert "M-Pesa" in heads
+
+
 async def test_an_alarm_is_muted_for_as_long_as_one_writes_and_stays_on_the_screen(
     opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:

@@ -52,7 +52,9 @@ def causes(found: HealthReading, width: int) -> list[HealthEntry]:
     if not counted.causes:
         since = translate(found.lookback.value)
         return plainly([((f"{translate('no failure and no expiry')}, {since}", MUTED),)])
-    named = _channels(counted, found.health.channels, width) if width >= WIDE else ()
+    # A channel stays whether or not a prompt of it is open at this moment.
+    known = (*found.health.channels, *(one.channel for one in found.times))
+    named = _channels(counted, known, width) if width >= WIDE else ()
     shape = (_CODE, *(-_CHANNEL for _ in named), *_TOTALS)
     heads = ["code", *(vocabulary.channel(one) for one in named), "all", "usual"]
     heads.append(translate("value {currency}", currency=safe(counted.currency, 8)))
