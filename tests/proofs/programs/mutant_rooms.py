@@ -629,6 +629,7 @@ ROOMS: Final[dict[str, Room]] = {
     "verdict": Room(
         ("kusanya_books.judge.findings", "kusanya_books.judge.accounting"),
         (
+            "kusanya_books/test_findings_equal_a_plain_reference.py",
             "kusanya_books/test_one_verdict.py",
             "kusanya_books/test_the_verdict_is_a_proof.py",
             "kusanya_books/test_where_every_line_went.py",
