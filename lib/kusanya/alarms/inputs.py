@@ -10,13 +10,13 @@ from kusanya.alarms.noise import Noise, load_noise
 from kusanya.alarms.open_anomalies import OpenAnomaly, OpenAnomalyReader
 from kusanya.alarms.second_payments import SecondPaymentReader
 from kusanya.alarms.sender import SenderEndpoint
-from kusanya.alarms.service_silence import ServiceSilence, load_service_silence
 from kusanya.alarms.silence import Silence, load_silence
 from kusanya.alarms.stalled_intents import StalledIntents, count_stalled, stalled_intents
 from kusanya.channels.history import FailureRate, HistoryReader
 from kusanya.channels.outage_guard import OutageReader
 from kusanya.domain.assumptions import REPLAY_WINDOW
 from kusanya.health.report import Health, health
+from kusanya.health.service_silence import ServiceSilence, load_service_silence
 from kusanya.store import Store
 from kusanya.store.records import (
     BackupStatus,
@@ -121,10 +121,14 @@ class AlarmReader:
         pollers = tuple(
             one for one in store.poll_leases.pollers(mode) if now - one.polled_at <= _POLLED_WITHIN
         )
+        silent = load_service_silence(store, mode, pollers, now=now)
+        # Before a silence is long enough to be what to look at, it makes no prompt overdue.
+        heard_until = None if silent is None or silent.is_long(now) else silent.heard_until(now)
+        usual = history.usual_times
         return AlarmInputs(
             mode=mode,
             at=now,
-            health=health(store, mode, now=now, usual_times=history.usual_times),
+            health=health(store, mode, now=now, usual_times=usual, heard_until=heard_until),
             silence=load_silence(store, mode, now=now),
             stalled=count_stalled(stalled_intents(store, mode, now=now), now=now),
             unknown=unknown_intents(store, mode),
@@ -140,7 +144,7 @@ class AlarmReader:
             consumers=tuple(one for one in store.outcomes.consumers() if one.mode is mode),
             failure_rates=self._outages.read(history, now=now),
             pollers=pollers,
-            service_silence=load_service_silence(store, mode, pollers, now=now),
+            service_silence=silent,
             free_bytes=store.free_bytes,
             send_failures=store.alarm_notices.unsent(mode),
             restore=store.restores.of(mode),

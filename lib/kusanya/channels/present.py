@@ -12,6 +12,7 @@ from kusanya.channels.history import FailureClass, FailureRate, HistoryReader
 from kusanya.channels.outage_guard import OutageReader
 from kusanya.domain.channels import CHANNELS, channel_label
 from kusanya.domain.status import PAID
+from kusanya.health.service_silence import load_service_silence
 from kusanya.health.stuck_prompts import StuckChannel, load_stuck
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter
@@ -101,10 +102,12 @@ class _Reader:
 
     def _hanging(self, usual: Mapping[str, timedelta], at: datetime) -> Iterator[StuckChannel]:
         """Yield the channels whose prompts hang on several phones."""
-        polled = [one.polled_at for one in self.store.poll_leases.pollers(self._mode)]
-        if not polled or at - max(polled) > _POLLED:
+        pollers = self.store.poll_leases.pollers(self._mode)
+        if all(at - one.polled_at > _POLLED for one in pollers):
             return
-        found, _ = load_stuck(self.store, self._mode, usual, now=at)
+        silent = load_service_silence(self.store, self._mode, pollers, now=at)
+        heard_until = None if silent is None else silent.heard_until(at)
+        found, _ = load_stuck(self.store, self._mode, usual, now=at, heard_until=heard_until)
         for one in found:
             if one.is_outage:
                 yield one

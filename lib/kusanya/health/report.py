@@ -81,13 +81,15 @@ def health(
     *,
     now: datetime,
     usual_times: Mapping[str, timedelta] | None = None,
+    heard_until: datetime | None = None,
 ) -> Health:
     """Return the health of one mode at `now`; reads bounded lists and rollups alone.
 
-    `usual_times` are the times by channel that 95 % of its prompts do not exceed. Raises
-    StoreError when the store cannot be read.
+    `usual_times` are the times by channel that 95 % of its prompts do not exceed, `heard_until` is
+    until when the service told how prompts stand, where that is not now. Raises StoreError when
+    the store cannot be read.
     """
-    found, more = load_stuck(store, mode, usual_times or {}, now=now)
+    found, more = load_stuck(store, mode, usual_times or {}, now=now, heard_until=heard_until)
     counted = causes(store, mode, lookback=Lookback.HOUR, now=now)
     named = {channel for cause in counted.causes for channel in cause.channels}
     return Health(

@@ -61,17 +61,27 @@ class StuckChannel(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_stuck(
-    store: Store, mode: Mode, usual_times: Mapping[str, timedelta], *, now: datetime
+    store: Store,
+    mode: Mode,
+    usual_times: Mapping[str, timedelta],
+    *,
+    now: datetime,
+    heard_until: datetime | None = None,
 ) -> tuple[tuple[StuckChannel, ...], bool]:
     """Return every channel with an open collection, and whether its overdue ones are no chance.
 
     Beside them, whether more are open than were looked at, which are the newest. One in twenty may
     take longer than the usual time on a good day. Two that are past any expiry are no chance; of
-    younger ones, those count that were created since the oldest open one. Raises StoreError.
+    younger ones, those count that were created since the oldest open one. Where the service told
+    how prompts stand until `heard_until` alone, those are overdue that were so then. Raises
+    StoreError.
     """
-    limits: dict[str | None, timedelta] = {name: _limit(of) for name, of in usual_times.items()}
-    limits[None] = _STUCK
-    expired = {name: max(limit, _PAST_EXPIRY) for name, limit in limits.items()}
+    unheard = timedelta() if heard_until is None else now - heard_until
+    limits: dict[str | None, timedelta] = {
+        name: _limit(of) + unheard for name, of in usual_times.items()
+    }
+    limits[None] = _STUCK + unheard
+    expired = {name: max(limit, _PAST_EXPIRY + unheard) for name, limit in limits.items()}
     ages: dict[str, Mapping[str | None, timedelta]]
     ages = {"late": {None: _LATE}, "stuck": {None: _STUCK}, "overdue": limits, "expired": expired}
     opened = store.collections.open_by_channel(
@@ -83,7 +93,7 @@ def load_stuck(
     return tuple(
         one
         if one.usual is None or not one.overdue or one.channel in has_expired
-        else _judged(store, mode, one, now=now)
+        else _judged(store, mode, one, now=now - unheard)
         for one in found
     ), more
 

@@ -103,6 +103,32 @@ def test_one_in_twenty_that_takes_long_is_no_alarm_and_two_past_any_expiry_are(s
     assert "4 prompts" in shop.alarms()["stuck"].sentence
 
 
+def test_at_no_moment_of_a_silence_of_the_service_is_a_network_named_for_it(
+    shop: Shop,
+) -> None:
+    a_usual_week(shop)
+    for number in range(7):
+        shop.open(number, timedelta(seconds=20), phone=phone(number))
+    begin, seen = shop.clock.now(), set()
+    for _ in range(24):
+        shop.clock.sleep(5)
+        shop.store.poll_leases.record_poll(Mode.LIVE, by="till-3:17:ab", silent_since=begin)
+        stand = shop.alarms()
+        seen |= {*stand, *(one.code for alarm in stand.values() for one in alarm.follows)}
+        assert set(stand) <= {"service_silent"}
+    assert {"service_silent", "stuck"} <= seen, "it is listed with its cause"
+
+
+def test_a_network_that_hung_before_the_service_fell_silent_is_named(shop: Shop) -> None:
+    a_usual_week(shop)
+    for number in range(7):
+        shop.open(number, timedelta(seconds=70), phone=phone(number))
+    shop.clock.sleep(20)
+    silent_since = shop.clock.now() - timedelta(seconds=10)
+    shop.store.poll_leases.record_poll(Mode.LIVE, by="till-3:17:ab", silent_since=silent_since)
+    assert "7 prompts of M-Pesa wait over 55 s" in shop.alarms()["stuck"].sentence
+
+
 def test_without_history_two_minutes_are_too_long(shop: Shop) -> None:
     for number in range(2):
         shop.open(number, timedelta(seconds=119), phone=phone(number))

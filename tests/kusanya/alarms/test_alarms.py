@@ -16,13 +16,13 @@ from kusanya.alarms.noise import Noise
 from kusanya.alarms.open_anomalies import OpenAnomaly
 from kusanya.alarms.rules import RULES, in_header, raised
 from kusanya.alarms.sender import SenderEndpoint
-from kusanya.alarms.service_silence import ServiceSilence
 from kusanya.alarms.silence import Silence
 from kusanya.alarms.stalled_intents import StalledIntents
 from kusanya.channels.history import FailureClass, FailureRate
 from kusanya.domain.status import Status
 from kusanya.health.endpoints import EndpointHealth
 from kusanya.health.report import Health, PollerAbsence, UnusableDeliveries
+from kusanya.health.service_silence import ServiceSilence
 from kusanya.health.stuck_prompts import StuckChannel
 from kusanya.say import Language, in_language
 from kusanya.state.anomalies import AnomalyKind

@@ -23,10 +23,10 @@ from kusanya.alarms.inputs import AlarmInputs
 from kusanya.alarms.noise import Noise
 from kusanya.alarms.rules import CAUSES, in_header
 from kusanya.alarms.sender import SenderEndpoint
-from kusanya.alarms.service_silence import ServiceSilence
 from kusanya.alarms.silence import Silence
 from kusanya.alarms.stalled_intents import StalledIntents
 from kusanya.health.report import PollerAbsence, UnusableDeliveries
+from kusanya.health.service_silence import ServiceSilence
 from kusanya.health.stuck_prompts import StuckChannel
 from kusanya.store.records import Verdict
 from kusanya.wire import Mode

@@ -93,6 +93,20 @@ def test_prompts_that_hang_on_several_phones_are_a_network_that_is_down(shop: Wa
     assert state(shop).state is ChannelState.DOWN
 
 
+def test_prompts_of_which_a_silent_service_tells_nothing_are_no_trouble_of_a_network(
+    shop: WatchedShop,
+) -> None:
+    ends(shop, 5, "succeeded")
+    for number in range(6):
+        shop.opened(phone=f"25575400100{number}")
+    silent_since = shop.clock.now() + MINUTE
+    shop.clock.sleep(300)
+    shop.poller_runs(silent_since=silent_since)
+    assert state(shop).state is ChannelState.OK
+    shop.poller_runs()
+    assert state(shop).state is ChannelState.DOWN
+
+
 @pytest.mark.parametrize("elsewhere", [0, 600])
 def test_prompts_that_hang_while_others_are_paid_are_a_trouble_and_no_more(
     shop: WatchedShop, elsewhere: int

@@ -7,10 +7,10 @@ import pytest
 
 from kusanya.alarms.inputs import load
 from kusanya.alarms.rules import raised
-from kusanya.alarms.service_silence import ServiceSilence, load_service_silence
 from kusanya.client import Client
 from kusanya.client.effects import Failure, Reply, Request, Response
 from kusanya.errors import KusanyaError
+from kusanya.health.service_silence import ServiceSilence, load_service_silence
 from kusanya.intents import create_safely
 from kusanya.watch.poller import poll_open
 from kusanya.wire import Mode

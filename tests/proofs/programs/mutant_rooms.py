@@ -148,7 +148,7 @@ ROOMS: Final[dict[str, Room]] = {
         ("kusanya/channels/test_channels_now.py", "kusanya/channels/test_outage_guard.py"),
     ),
     "causes": Room(
-        ("kusanya.alarms.rules", "kusanya.alarms.service_silence", "kusanya.alarms.silence"),
+        ("kusanya.alarms.rules", "kusanya.health.service_silence", "kusanya.alarms.silence"),
         (
             "kusanya/alarms/test_cause_tree.py",
             "kusanya/watch/test_service_silence.py",

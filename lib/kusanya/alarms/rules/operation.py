@@ -27,8 +27,6 @@ SKEW_REFUSED: Final = timedelta(seconds=270)
 FREE_WARNED: Final = 1_000_000_000
 FREE_URGENT: Final = 200_000_000
 """Bytes: some hundred thousand deliveries."""
-SILENT_FOR: Final = timedelta(seconds=40)
-"""Longer than a client tries by itself; with the time until somebody asks, a minute at the most."""
 BLIND_AFTER: Final = timedelta(minutes=5)
 """Without an arrival and without a poll for so long nothing is known of open prompts."""
 MONTHS_WARNED: Final = timedelta(days=60)
@@ -40,7 +38,7 @@ _OF_THE_DISK: Final = frozenset({*_OF_THE_CLOCK, "unwatched", "stuck"})
 
 def _service_silent(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     found = inputs.service_silence
-    if found is None or inputs.at - found.since < SILENT_FOR:
+    if found is None or not found.is_long(inputs.at):
         return
     machines = joined(", ", [safe(name, 40) for name in found.machines])
     if found.answers_others:

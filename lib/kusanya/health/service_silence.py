@@ -24,6 +24,8 @@ _ENOUGH: Final = 3
 """So many of the newest creations without an answer are no accident."""
 _RECENT: Final = timedelta(minutes=10)
 _WAITING: Final = frozenset({IntentState.PREPARED, IntentState.SENT, IntentState.UNKNOWN})
+SILENT_FOR: Final = timedelta(seconds=40)
+"""Longer than a client tries by itself; with the time until somebody asks, a minute at the most."""
 
 
 class ServiceSilence(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +36,14 @@ class ServiceSilence(msgspec.Struct, frozen=True, kw_only=True):
     """Those of the pollers that it does not answer; none where creations tell."""
     answers_others: bool = False
     """Whether it answers pollers on other machines."""
+
+    def is_long(self, now: datetime) -> bool:
+        """Return whether it has lasted too long for an accident."""
+        return now - self.since >= SILENT_FOR
+
+    def heard_until(self, now: datetime) -> datetime:
+        """Return until when the service told how prompts stand."""
+        return now if self.answers_others else min(self.since, now)
 
 
 def load_service_silence(
