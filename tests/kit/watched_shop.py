@@ -84,12 +84,19 @@ class WatchedShop:
         )
 
     def run(
-        self, watchers: Sequence[AlarmWatcher], length: timedelta, *, every: timedelta = ROUND
+        self,
+        watchers: Sequence[AlarmWatcher],
+        length: timedelta,
+        *,
+        every: timedelta = ROUND,
+        polled: bool = False,
     ) -> None:
-        """Let time pass, with a round of each watcher at each step; a poller notes that it runs."""
+        """Let time pass, with a round of each watcher at each step, and of a poller where asked."""
         end = self.clock.now() + length
         while self.clock.now() < end:
             self.clock.sleep(every.total_seconds())
+            if polled:
+                self.poller_runs()
             for watcher in watchers:
                 watcher.round()
 

@@ -258,6 +258,7 @@ def test_open_collections_are_grouped_by_channel_and_age(store: Store) -> None:
     for seconds in (10, 59, 60, 119, 120, 500):
         polled(store, collection(f"n{seconds}", at=NOON - timedelta(seconds=seconds)))
     polled(store, collection("done", at=NOON - HOUR, status="failed"))
+    store.poll_leases.record_poll(Mode.LIVE, by="till-3:17:ab")
     (mpesa,) = health(store, Mode.LIVE, now=NOON).stuck
     assert (mpesa.young, mpesa.late, mpesa.stuck) == (2, 2, 2)
     assert mpesa.oldest_at == NOON - timedelta(seconds=500)
@@ -271,6 +272,10 @@ def test_old_open_prompts_do_not_hide_a_channel_that_hangs_now(store: Store) -> 
         at = NOON - timedelta(minutes=4, seconds=number)
         phone = f"25568400000{number}"
         polled(store, collection(f"new{number}", at=at, channel="AIRTEL_TZ", phone=phone))
+    assert not any(one.is_outage for one in health(store, Mode.LIVE, now=NOON).stuck)
+    arrived(store, NOON, answer=400, endpoint="till")
+    assert not any(one.is_outage for one in health(store, Mode.LIVE, now=NOON).stuck)
+    arrived(store, NOON, answer=200)
     found = health(store, Mode.LIVE, now=NOON)
     airtel, mpesa = found.stuck
     assert (airtel.channel, airtel.stuck, airtel.phones) == ("AIRTEL_TZ", 3, 3)
@@ -296,6 +301,7 @@ def test_slow_prompts_are_compared_with_all_of_their_time_however_busy_other_cha
         at = NOON - (number % 60) * second
         polled(store, collection(f"n{number}", at=at, channel="TIGO_TZ", status="succeeded"))
     usual = {"MPESA_TZ": 20 * second}
+    store.poll_leases.record_poll(Mode.LIVE, by="till-3:17:ab")
     [mpesa] = health(store, Mode.LIVE, now=NOON, usual_times=usual).stuck
     assert (mpesa.overdue, mpesa.phones) == (7, 7)
     assert mpesa.is_outage is is_outage
@@ -312,6 +318,7 @@ def test_a_prompt_is_compared_with_the_last_half_hour_at_most(store: Store, minu
         at = NOON - minutes * MINUTE - number * timedelta(milliseconds=1)
         polled(store, collection(f"quick{number}", at=at, status="failed"))
     usual = {"MPESA_TZ": 20 * second}
+    store.poll_leases.record_poll(Mode.LIVE, by="till-3:17:ab")
     [mpesa] = health(store, Mode.LIVE, now=NOON, usual_times=usual).stuck
     assert mpesa.is_unusual is (minutes == 31)
 

@@ -103,10 +103,11 @@ class _Reader:
     def _hanging(self, usual: Mapping[str, timedelta], at: datetime) -> Iterator[StuckChannel]:
         """Yield the channels whose prompts hang on several phones."""
         pollers = self.store.poll_leases.pollers(self._mode)
-        if all(at - one.polled_at > _POLLED for one in pollers):
+        polled_at = max((one.polled_at for one in pollers), default=None)
+        if polled_at is None or at - polled_at > _POLLED:
             return
         silent = load_service_silence(self.store, self._mode, pollers, now=at)
-        heard_until = None if silent is None else silent.heard_until(at)
+        heard_until = min(polled_at, at if silent is None else silent.heard_until(at))
         found, _ = load_stuck(self.store, self._mode, usual, now=at, heard_until=heard_until)
         for one in found:
             if one.is_outage:

@@ -5,7 +5,7 @@ screens say so. Nothing here costs more when the history is longer. Source: spec
 rules 1 to 3. Assumes FUSE_BURNS_FROM_FIRST_FAILURE.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -15,7 +15,7 @@ from kusanya.health.causes import Cause, Lookback, causes
 from kusanya.health.endpoints import EndpointHealth, load_endpoints
 from kusanya.health.stuck_prompts import StuckChannel, load_stuck
 from kusanya.store import Store
-from kusanya.store.records import Verdict
+from kusanya.store.records import Poller, Verdict
 from kusanya.wire import Mode
 
 _HOUR: Final = timedelta(hours=1)
@@ -86,23 +86,36 @@ def health(
     """Return the health of one mode at `now`; reads bounded lists and rollups alone.
 
     `usual_times` are the times by channel that 95 % of its prompts do not exceed, `heard_until` is
-    until when the service told how prompts stand, where that is not now. Raises StoreError when
-    the store cannot be read.
+    until when the service told how prompts stand, where that is not now. A prompt is overdue by its
+    age when somebody last could know of its end: by a poll, or by a delivery that was taken. Raises
+    StoreError when the store cannot be read.
     """
-    found, more = load_stuck(store, mode, usual_times or {}, now=now, heard_until=heard_until)
+    pollers = store.poll_leases.pollers(mode)
+    endpoints = load_endpoints(store, mode, now=now)
+    until = min(heard_until or now, _heard_until(pollers, endpoints, now))
+    found, more = load_stuck(store, mode, usual_times or {}, now=now, heard_until=until)
     counted = causes(store, mode, lookback=Lookback.HOUR, now=now)
     named = {channel for cause in counted.causes for channel in cause.channels}
     return Health(
         at=now,
-        endpoints=load_endpoints(store, mode, now=now),
+        endpoints=endpoints,
         causes=counted.causes,
         channels=tuple(sorted(named | {one.channel for one in found})),
         stuck=found,
         more_open=more,
         currency=counted.currency,
         unusable=_unusable(store, mode, now),
-        unwatched=_unwatched(store, mode, now),
+        unwatched=_unwatched(store, mode, pollers, now),
     )
+
+
+def _heard_until(
+    pollers: Sequence[Poller], endpoints: Sequence[EndpointHealth], now: datetime
+) -> datetime:
+    """Return when a poll or a delivery last could tell of an end; a day ago where none did."""
+    polled = (one.polled_at for one in pollers)
+    taken = (one.last_success_at for one in endpoints if one.last_success_at is not None)
+    return min(now, max((now - _DAY, *polled, *taken)))
 
 
 def _unusable(store: Store, mode: Mode, now: datetime) -> tuple[UnusableDeliveries, ...]:
@@ -123,11 +136,13 @@ def _unusable(store: Store, mode: Mode, now: datetime) -> tuple[UnusableDeliveri
     return tuple(found[key] for key in sorted(found, reverse=True))
 
 
-def _unwatched(store: Store, mode: Mode, now: datetime) -> PollerAbsence | None:
+def _unwatched(
+    store: Store, mode: Mode, pollers: Sequence[Poller], now: datetime
+) -> PollerAbsence | None:
     opened = store.collections.still_open(mode, limit=1).rows
     if not opened or now - opened[0].created_at < UNWATCHED:
         return None
-    last = next((one.polled_at for one in store.poll_leases.pollers(mode)), None)
+    last = next((one.polled_at for one in pollers), None)
     if last is not None and now - last < UNWATCHED:
         return None
     if store.poll_leases.are_left_out():

@@ -137,5 +137,6 @@ def test_care_and_look_ups_never_begin_a_store(
 ) -> None:
     path = tmp_path / "none.sqlite"
     code, _, err = kusanya(*command, f"--store={path}")
-    assert (code, err) == (1, f"kusanya: there is no store at {path}\n")
+    begin = "check the path; kusanya store migrate begins one"
+    assert (code, err) == (1, f"kusanya: there is no store at {path}: {begin}\n")
     assert not path.exists()

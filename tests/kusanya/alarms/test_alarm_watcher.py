@@ -133,15 +133,14 @@ def test_silence_is_sent_within_four_minutes_of_the_third_lost_event(shop: Watch
 
 def test_a_stuck_channel_is_sent_minutes_after_its_prompts_are_overdue(shop: WatchedShop) -> None:
     watcher = shop.watcher()
-    shop.poller_runs()
     for number in range(8):
         shop.opened(phone=f"25575400000{number}")
     began = shop.clock.now()
-    shop.run([watcher], 5 * MINUTE)
+    shop.run([watcher], 5 * MINUTE, polled=True)
     assert shop.inbox.codes == ["stuck"]
     # Two minutes until they are overdue where there is no history, and two that it must stand.
     assert shop.inbox.messages[0][0] - began <= timedelta(minutes=4) + 2 * ROUND
-    shop.run([watcher], 5 * HOUR, every=10 * MINUTE)
+    shop.run([watcher], 5 * HOUR, every=10 * MINUTE, polled=True)
     assert "stuck" not in shop.inbox.codes[1:], "another hour is no other cause"
 
 
@@ -383,6 +382,7 @@ def test_no_phone_is_in_an_alarm_for_a_program(shop: WatchedShop) -> None:
     for number in range(8):
         shop.opened(phone=f"25575400000{number}")
     shop.clock.sleep(400)
+    shop.poller_runs()
     read = inputs.load(shop.store, Mode.LIVE, now=shop.clock.now())
     said = json.dumps([as_json(one) for one in raised(read, format_time=str)])
     assert "stuck" in said

@@ -120,7 +120,11 @@ def _prepare_file(
         if not migrate:
             file.refuse_new()
         if not (create or migrate):
-            raise StoreUnavailable(Said("there is no store at {path}").of(path=file.path))
+            raise StoreUnavailable(
+                Said(
+                    "there is no store at {path}: check the path; kusanya store migrate begins one"
+                ).of(path=file.path)
+            )
         file.create(partial(_make, clock=clock))
     file.refuse_shared_names()
     if not migrate:
