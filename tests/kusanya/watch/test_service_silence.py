@@ -1,9 +1,11 @@
 """That the service does not answer is known within a minute, from whichever program asks it."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.kit.intents import begin_intent
 
 from kusanya.alarms.inputs import load
 from kusanya.alarms.rules import raised
@@ -110,9 +112,10 @@ def test_one_attempt_that_is_lost_among_others_that_are_answered_is_no_silence(
         assert codes(scene) == []
 
 
-def test_where_nobody_watches_creations_in_a_row_without_an_answer_tell(
-    scene: Any, service: Service, client: Client
-) -> None:
+@pytest.fixture
+def create(scene: Any, service: Service, client: Client) -> Callable[[int], None]:
+    """Return what asks for one payment, answered or not."""
+
     def create(number: int) -> None:
         given: dict[str, Any] = {
             "amount": 1000,
@@ -124,6 +127,58 @@ def test_where_nobody_watches_creations_in_a_row_without_an_answer_tell(
         except KusanyaError:
             assert service.reply is not None
 
+    return create
+
+
+def test_where_a_watch_died_with_the_service_creations_since_its_last_note_tell(
+    scene: Any, service: Service, client: Client, create: Callable[[int], None]
+) -> None:
+    watch(scene, client, seconds=60)
+    service.reply, began = DEAD, scene.clock.now()
+    for number in range(3):
+        scene.clock.at += timedelta(seconds=8)
+        create(number)
+    assert silence(scene) is None
+    scene.clock.at += timedelta(seconds=31)
+    found = silence(scene)
+    assert found is not None
+    assert found.since - began == timedelta(seconds=8)
+    assert codes(scene) == ["service_silent"], "within a minute"
+    scene.store.poll_leases.record_poll(Mode.TEST, by="till-9:1:a")
+    assert silence(scene) is None, "it answers a watch"
+
+
+@pytest.mark.parametrize("every_s", [0.1, 1.0])
+def test_however_busy_a_shop_is_creations_tell_of_a_silence_until_one_is_answered(
+    scene: Any, service: Service, create: Callable[[int], None], every_s: float
+) -> None:
+    create(0)
+    service.reply, began = DEAD, scene.clock.now()
+    number, begun = 0, []
+    while scene.clock.now() - began < timedelta(seconds=60):
+        number += 1
+        scene.clock.at += timedelta(seconds=every_s)
+        at, reference = scene.clock.now(), f"busy-{number}"
+        begun.append(
+            begin_intent(
+                scene.store, at=at, by="till", until=at, idempotency_key=reference, body=b"{}",
+                mode=Mode.TEST, profile="shop", reference=reference, amount=1000,
+                phone="255754000001",
+            )
+        )  # fmt: skip
+    begun[-1].result()
+    found = silence(scene)
+    assert found is not None
+    assert found.since - began <= timedelta(seconds=every_s)
+    assert codes(scene) == ["service_silent"]
+    service.reply = None
+    create(9)
+    assert silence(scene) is None
+
+
+def test_where_nobody_watches_creations_in_a_row_without_an_answer_tell(
+    scene: Any, service: Service, create: Callable[[int], None]
+) -> None:
     create(0)
     service.reply, began = DEAD, scene.clock.now()
     for number in (1, 2):
