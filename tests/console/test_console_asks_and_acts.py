@@ -165,7 +165,7 @@ async def test_a_catch_up_that_nobody_answers_says_so_and_what_to_do(
             await pilot.press("4", "c")
             await at_rest(pilot)
             text = " ".join(shown(app).split())
-            assert "not caught up: 1 questions had no answer" in text
+            assert "not caught up: 1 question had no answer" in text
             assert "the service cannot be reached (Connection refused)" in text
             assert " caught up:" not in text.replace("not caught up:", "")
 
@@ -254,7 +254,7 @@ async def test_what_a_consumer_parked_is_tried_again_or_skipped_from_the_payment
     async with opened(size=SIZE, mode=Mode.TEST, actions=actions) as (app, pilot):
         await pilot.app.run_action("screen.retry_outcomes")
         await at_rest(pilot)
-        assert "1 outcomes of order-1 are tried again at once" in shown(app)
+        assert "1 outcome of order-1 is tried again at once" in shown(app)
         assert left() == [False]
         await pilot.app.run_action("screen.skip_outcomes")
         await at_rest(pilot)
@@ -267,7 +267,7 @@ async def test_what_a_consumer_parked_is_tried_again_or_skipped_from_the_payment
         await at_rest(pilot)
         await pilot.press(*"returned", "enter")
         await at_rest(pilot)
-        assert "1 parked outcomes of order-1 are skipped: nothing is done" in shown(app)
+        assert "1 parked outcome of order-1 is skipped: nothing is done" in shown(app)
     assert left() == []
     acts = [(row.act, row.detail) for row in store.audit.page().rows]
     assert ("skip outcome", "consumer shipping: returned (as asha)") in acts

@@ -96,7 +96,7 @@ async def test_a_paused_list_stands_still_while_counts_go_on(
         seed.life(2001, at=clock.now(), status="succeeded")
         await clock.advance(40)
         await ticked(pilot, at_rest)
-        assert "paused 40 s, 1 changes wait" in lines(app)[0]
+        assert "paused 40 s, 1 change waits" in lines(app)[0]
         assert not any("INV-484001" in line for line in lines(app))
         await pilot.press("P")
         await at_rest(pilot)

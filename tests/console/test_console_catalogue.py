@@ -243,3 +243,42 @@ def test_no_text_has_two_entries_and_none_is_empty() -> None:
     entries = polib.pofile(str(LIBRARY / "say" / "sw.po"))
     assert [text for text, many in Counter(one.msgid for one in entries).items() if many > 1] == []
     assert [one.msgid for one in entries if not one.msgstr] == []
+
+
+SEVERAL = re.compile(r"\{(?:count|total)\} (?:[a-z]+ )?[a-z]+s\b")
+ALWAYS_SEVERAL = (
+    # what fits, hangs or differs is said where it is more than one
+    "{count} payments fit amount and time.", "Receipt {receipt} is known on {count} payments",
+    "stuck: {count} prompts of {channel} wait over {limit}", "{count} phones: ask the service",
+    "{count} different events arrived for one collection", "{count} lines: retries of one event",
+    "the text holds {count} phone numbers", "The text holds {count} phone numbers",
+    "noise: {name} refused {count} requests", "Kusanya: {count} messages, the first waited since",
+    # bounds of ours, and sizes of what is never so small
+    "one part of a description of {count} letters at least", "{count} cells", "{count} bytes",
+    "{key}, {count} bytes", "{count} characters sent",
+    # no noun follows
+    "≠ differs in {count} from ours",
+)  # fmt: skip
+"""Beginnings of what is said of two and more alone."""
+
+
+def chooses_a_number(function: ast.AST) -> bool:
+    """Return whether a function has one text for one and another for several."""
+    return any(
+        (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "plural")
+        or (isinstance(node, ast.Compare) and ast.unparse(node).endswith("== 1"))
+        for node in ast.walk(function)
+    )
+
+
+def test_of_one_thing_no_sentence_speaks_as_of_several() -> None:
+    wrong = set()
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and not chooses_a_number(node):
+                wrong |= {
+                    f"{module}: {text}"
+                    for text in literals(node)
+                    if SEVERAL.search(text) and not text.startswith(ALWAYS_SEVERAL)
+                }
+    assert wrong == set()

@@ -82,7 +82,7 @@ async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_heade
         await at_rest(pilot)
         shown = " ".join(" ".join(lines(app)).split())
         assert "40 creations were not taken by the service, so no customer was asked" in shown
-        assert "1 left and nobody waits for their answer" in shown
+        assert "1 left and nobody waits for its answer" in shown
         await pilot.press("5")
         await at_rest(pilot)
         listed = [row.reference for row in table(app).excerpt.rows]

@@ -11,7 +11,7 @@ from kusanya.client.observations import event_observation, poll_observation
 from kusanya.clock import Clock
 from kusanya.errors import NotSent
 from kusanya.intents import resolve_by_reference
-from kusanya.say import Said, joined
+from kusanya.say import Said, joined, plural
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.watch.catch_up import catch_up
@@ -72,10 +72,16 @@ class ServiceQueries:
         if found.trouble is not None:
             why = safe(found.trouble, 200).rstrip(".")
             end = "; stopped early" if found.stopped is not None else ""
-            lost = Said(
+            lost = plural(
+                found.unanswered,
+                "not caught up: 1 question had no answer, for this: {why}{our_end}. Nothing is "
+                "lost; press c again. So far {our_said}",
                 "not caught up: {count} questions had no answer, the last one for this: "
-                "{why}{our_end}. Nothing is lost; press c again. So far {our_said}"
-            ).of(count=found.unanswered, why=why, our_end=end, our_said=said)
+                "{why}{our_end}. Nothing is lost; press c again. So far {our_said}",
+                why=why,
+                our_end=end,
+                our_said=said,
+            )
             return ActionResult(lost, ActionOutcome.FAILED)
         if found.left:
             return ActionResult(

@@ -19,7 +19,7 @@ from kusanya.errors import IntentError, IntentReason, KusanyaError
 from kusanya.intents import Candidate, decide, examine, replay_left, resume
 from kusanya.intents.ruling import ruling
 from kusanya.lookup import MessageMatch
-from kusanya.say import Said, joined
+from kusanya.say import Said, joined, plural
 from kusanya.store import Store
 from kusanya.store.records import DeliveryRow, IntentRow, IntentState, MissingEventRow, Note
 from kusanya.store.records.outcomes import Work
@@ -227,8 +227,9 @@ class StoreActions:
         work = self._work_of(collection_id, mode)
         for one in work:
             self._store.outcomes.retry(one.consumer, one.outcome.id, actor=self._actor)
-        said = Said("{count} outcomes of {reference} are tried again at once")
-        return ActionResult(said.of(count=f"{len(work):,}", reference=name))
+        once = "1 outcome of {reference} is tried again at once"
+        many = "{count} outcomes of {reference} are tried again at once"
+        return ActionResult(plural(len(work), once, many, reference=name))
 
     def skip_outcomes(
         self, collection_id: str, note: Note, *, mode: Mode, name: str
@@ -240,8 +241,9 @@ class StoreActions:
             self._store.outcomes.skip(
                 one.consumer, one.outcome.id, actor=self._actor, why=note.words
             )
-        said = Said("{count} parked outcomes of {reference} are skipped: nothing is done for them")
-        return ActionResult(said.of(count=f"{len(work):,}", reference=name))
+        once = "1 parked outcome of {reference} is skipped: nothing is done for it"
+        many = "{count} parked outcomes of {reference} are skipped: nothing is done for them"
+        return ActionResult(plural(len(work), once, many, reference=name))
 
     def _work_of(self, collection_id: str, mode: Mode) -> tuple[Work, ...]:
         """Return what consumers have not done of the order of a collection."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from textual.worker import get_current_worker
 
 from kusanya.lookup import advice, creation_advice, load_creation_timeline, load_timeline
-from kusanya.say import Said
+from kusanya.say import Said, plural
 from kusanya.store import Store
 from kusanya.store.records import Note
 from kusanya.wire import Mode
@@ -392,7 +392,8 @@ class PaymentScreen(ConsoleScreen):
                 )
 
         self.app.push_screen(
-            NoteScreen((translate("{count} payments", count=f"{len(about):,}"), STRONG)), keep
+            NoteScreen((translate(plural(len(about), "1 payment", "{count} payments")), STRONG)),
+            keep,
         )
 
     def action_reveal(self) -> None:

@@ -13,6 +13,7 @@ from rich.cells import chop_cells
 
 from kusanya.domain.limits import SIGNATURE_TOLERANCE_S
 from kusanya.privacy import mask_json, redact
+from kusanya.say import plural
 from kusanya.store.records import DeliveryBody, DeliveryRow, Verdict
 from kusanya.text import safe
 from kusanya.webhooks.forensics import DeliveryFinding
@@ -108,7 +109,7 @@ def body_lines(
     for line in shown.lines:
         lines += [((piece, PLAIN),) for piece in chop_cells(line, width) or [""]]
     if shown.more:
-        more = translate("and {count} lines more", count=f"{shown.more:,}")
+        more = translate(plural(shown.more, "and 1 line more", "and {count} lines more"))
         lines.append(((more, MUTED),))
     if shown.is_cut:
         said = "Only the begin of this long body is shown."

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 
 from kusanya.privacy import mask_json
-from kusanya.say import Said
+from kusanya.say import Said, plural
 from kusanya.store.records import IntentState
 from kusanya.wording import UNKNOWN_OUTCOME, advise
 from kusanya_console.actions.context import AppContext
@@ -223,10 +223,10 @@ class IntentsScreen(IntentActions):
     def action_export(self, form: str = ExportFormat.SHEET.name) -> None:
         """Write the intents that are marked, or else those that are listed, to a file."""
         rows = tuple(self.table.marked.values()) or self.table.excerpt.rows
-        which = "Export the {count} listed intents"
+        one, many = "Export the listed intent", "Export the {count} listed intents"
         if self.table.marked:
-            which = "Export the {count} marked intents"
-        what = translate(which, count=f"{len(rows):,}")
+            one, many = "Export the marked intent", "Export the {count} marked intents"
+        what = translate(plural(len(rows), one, many))
         self.export_rows(fixed_pages(rows), FIELDS, records="intents", what=what, form=form)
 
     def card(self) -> Card | None:

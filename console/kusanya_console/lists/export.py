@@ -16,7 +16,7 @@ from typing import IO, Final, TypeVar
 
 from kusanya.errors import KusanyaError
 from kusanya.privacy import mask_text
-from kusanya.say import Said
+from kusanya.say import Said, plural
 from kusanya.store.records import Key
 from kusanya.text import safe
 from kusanya_console.actions.results import ActionOutcome, ActionResult
@@ -85,8 +85,11 @@ def write_list(
     finally:
         growing.unlink(missing_ok=True)
     return ActionResult(
-        Said("{count} rows written to {path}, phones masked").of(
-            count=rows, path=safe(str(target), 400)
+        plural(
+            rows,
+            "1 row written to {path}, phones masked",
+            "{count} rows written to {path}, phones masked",
+            path=safe(str(target), 400),
         ),
         file=target,
     )

@@ -8,7 +8,7 @@ from textual.worker import get_current_worker
 
 from kusanya.domain.business_day import EAT
 from kusanya.errors import ConfigurationError
-from kusanya.say import Said
+from kusanya.say import Said, plural
 from kusanya.store.records import SortOrder
 from kusanya.text import safe
 from kusanya_console.actions.context import AppContext, Selection
@@ -128,7 +128,8 @@ class TableScreen(PaymentScreen, Generic[R]):
         marked = self.marked()
         if marked:
             text = "\n".join(one.copied or one.name for one in marked)
-            self.post_message(CopyRequested(Said("{count} references").of(count=len(marked)), text))
+            what = plural(len(marked), "1 reference", "{count} references")
+            self.post_message(CopyRequested(what, text))
         return bool(marked)
 
     def export_rows(

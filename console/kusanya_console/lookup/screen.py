@@ -11,6 +11,7 @@ from textual.widgets import Input
 
 from kusanya.lookup import CreationTimeline, LookupResult
 from kusanya.privacy import mask_json
+from kusanya.say import plural
 from kusanya_console.actions.context import AppContext, Selection
 from kusanya_console.actions.messages import (
     ActionRequested,
@@ -361,10 +362,10 @@ class LookupScreen(TableScreen[LookupRecord]):
         if not rows:
             self.say("there is no match to export")
             return
-        which = "Export the {count} matches"
+        one, many = "Export the match", "Export the {count} matches"
         if self.table.marked:
-            which = "Export the {count} marked matches"
-        what = translate(which, count=f"{len(rows):,}")
+            one, many = "Export the marked match", "Export the {count} marked matches"
+        what = translate(plural(len(rows), one, many))
         self.export_rows(fixed_pages(rows), FIELDS, records="matches", what=what, form=form)
 
     def action_keep_receipt(self) -> None:

@@ -17,7 +17,7 @@ from kusanya.errors import KusanyaError
 from kusanya.intents import create_safely
 from kusanya.privacy import mask_phone
 from kusanya.privacy.secret import Secret
-from kusanya.say import Said, dated
+from kusanya.say import Said, dated, plural
 from kusanya.store import Store
 from kusanya.text import safe
 from kusanya.wire import Mode
@@ -275,7 +275,12 @@ class ServiceAdmin:
                 return ActionResult(said, ActionOutcome.NOTHING_TO_DO)
             struck = sum(one.struck for one in ended)
             return ActionResult(
-                Said("ended: {kinds}; struck {count} times in all").of(kinds=named, count=struck)
+                plural(
+                    struck,
+                    "ended: {kinds}; struck once",
+                    "ended: {kinds}; struck {count} times in all",
+                    kinds=named,
+                )
             )
 
         return self._audit.run("end faults", "faults", named, end)

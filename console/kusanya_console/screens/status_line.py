@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from kusanya.alarms.alarm import Severity
 from kusanya.alarms.inputs import AlarmInputs, format_unknown
 from kusanya.alarms.rules import in_header, raised
+from kusanya.say import plural
 from kusanya.text import safe
 from kusanya.wire import Mode
 from kusanya_console.ui.format import Line, Look, format_clock, format_date, format_duration, spread
@@ -76,8 +77,8 @@ def freshness(state: StatusBarState, look: Look) -> Run:
         return "" if state.past else translate("reading the store"), MUTED
     if state.paused_at is not None:
         held = format_duration(look.now - state.paused_at, parts=1)
-        waiting = f"{state.waiting:,}"
-        return translate("paused {age}, {count} changes wait", age=held, count=waiting), WARN
+        one, many = "paused {age}, 1 change waits", "paused {age}, {count} changes wait"
+        return translate(plural(state.waiting, one, many, age=held)), WARN
     if state.behind >= timedelta(seconds=1):
         return translate("feed {age} behind", age=format_duration(state.behind, parts=1)), WARN
     age = look.now - state.updated_at

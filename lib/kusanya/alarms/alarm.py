@@ -12,7 +12,7 @@ from kusanya.alarms.inputs import AlarmInputs
 from kusanya.domain.channels import channel_label
 from kusanya.filters import Filter, Term
 from kusanya.privacy import mask_text
-from kusanya.say import Language, Said, in_language, joined
+from kusanya.say import Language, Said, in_language, joined, plural
 from kusanya.text import safe
 from kusanya.wire import Mode
 
@@ -187,7 +187,7 @@ def format_length(passed: timedelta) -> str:
     for unit, text in ((timedelta(days=1), "{count} days"), (timedelta(hours=1), "{count} hours")):
         if passed >= 2 * unit:
             return Said(text).of(count=passed // unit)
-    return Said("{count} minutes").of(count=passed // timedelta(minutes=1))
+    return plural(passed // timedelta(minutes=1), "1 minute", "{count} minutes")
 
 
 def instant(at: datetime | None) -> str:

@@ -123,9 +123,15 @@ def lines(found: Handover) -> Iterator[HandoverLine]:
     def at(instant: datetime) -> str:
         return format_instant(instant, now=found.at)
 
-    created = Said("{total} collections were created").of(total=sum(found.statuses.values()))
+    created = plural(
+        sum(found.statuses.values()),
+        "1 collection was created",
+        "{count} collections were created",
+    )
     yield HandoverLine("happened", _shares(created, found.statuses))
-    ended = Said("{total} collections became final").of(total=sum(found.finals.values()))
+    ended = plural(
+        sum(found.finals.values()), "1 collection became final", "{count} collections became final"
+    )
     yield HandoverLine("happened", _shares(ended, found.finals))
     for currency, amount in sorted(found.collected.items()):
         yield HandoverLine(
@@ -138,7 +144,7 @@ def lines(found: Handover) -> Iterator[HandoverLine]:
         for word, count in sorted(found.deliveries.items())
         if word not in {Verdict.VERIFIED, Verdict.REPEAT}
     ]
-    brought = Said("{total} deliveries arrived").of(total=arrived)
+    brought = plural(arrived, "1 delivery arrived", "{count} deliveries arrived")
     if bad:
         brought = Said("{our_brought}, of them {our_list}").of(
             our_brought=brought, our_list=joined(", ", bad)
@@ -149,8 +155,10 @@ def lines(found: Handover) -> Iterator[HandoverLine]:
     yield HandoverLine("did", _actors(found))
     yield from (HandoverLine("did", line) for line in _acts(found, at))
     if found.acts.unlisted:
-        unlisted = Said("and {count} routine acts before, counted above").of(
-            count=found.acts.unlisted
+        unlisted = plural(
+            found.acts.unlisted,
+            "and 1 routine act before, counted above",
+            "and {count} routine acts before, counted above",
         )
         yield HandoverLine("did", unlisted)
 
@@ -215,7 +223,9 @@ def _actors(found: Handover) -> str:
     if not by_person:
         return "nobody has acted"
     people = ", ".join(f"{safe(name, 60)} {count:,}" for name, count in _ordered(by_person))
-    return Said("{count} acts: {people}").of(count=sum(by_person.values()), people=people)
+    return plural(
+        sum(by_person.values()), "1 act: {people}", "{count} acts: {people}", people=people
+    )
 
 
 def _acts(found: Handover, at: Callable[[datetime], str]) -> Iterator[str]:
@@ -253,8 +263,10 @@ def _open(found: Handover, at: Callable[[datetime], str]) -> Iterator[str]:
             "? outcome unknown: {reference}, TZS {amount}, {our_first}; never create it anew"
         ).of(reference=reference, amount=row.amount, our_first=first)
     if found.unknown_in_all > _OPEN_SHOWN:
-        yield Said("? and {count} more creations of unknown outcome").of(
-            count=found.unknown_in_all - _OPEN_SHOWN
+        yield plural(
+            found.unknown_in_all - _OPEN_SHOWN,
+            "? and 1 more creation of unknown outcome",
+            "? and {count} more creations of unknown outcome",
         )
     if found.open_prompts:
         yield plural(

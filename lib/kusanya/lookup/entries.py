@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from kusanya.domain.status import OPEN
-from kusanya.say import Said, joined
+from kusanya.say import Said, joined, plural
 from kusanya.state.observation import Observation, Source
 from kusanya.store.records import (
     AttemptRow,
@@ -150,8 +150,10 @@ def _observation_detail(fact: Observation) -> str:
         case Source.EVENT_CHECK:
             detail = f"GET /v1/events/{fact.event_id}"
         case Source.RULING:
-            detail = Said("ruled by what the service says; {count} facts are overruled").of(
-                count=len(fact.overrules)
+            detail = plural(
+                len(fact.overrules),
+                "ruled by what the service says; 1 fact is overruled",
+                "ruled by what the service says; {count} facts are overruled",
             )
         case Source.POLL:
             detail = f"GET /v1/collections/{fact.collection.id}"

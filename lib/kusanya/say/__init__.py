@@ -58,12 +58,12 @@ class Said(str):
         return str.__str__(self)
 
 
-def plural(count: int, one: str, many: str, *, shown: str = "") -> Said:
+def plural(count: int, one: str, many: str, *, shown: str = "", **values: object) -> Said:
     """Return the text for one or, its {count} filled, that for many; `shown` is how it is written.
 
-    0 takes the form of many, as in both languages.
+    0 takes the form of many, as in both languages. `values` fill either.
     """
-    return Said(one) if count == 1 else Said(many).of(count=shown or count)
+    return Said(one, values) if count == 1 else Said(many, {"count": shown or count, **values})
 
 
 def joined(between: str, parts: Iterable[str]) -> Said:

@@ -11,7 +11,7 @@ from kusanya.clock import Clock
 from kusanya.domain.business_day import format_instant
 from kusanya.errors import StoreError
 from kusanya.health.endpoints import EndpointHealth
-from kusanya.say import Said
+from kusanya.say import Said, plural
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow, IntentState, Verdict
 from kusanya.text import safe
@@ -128,8 +128,10 @@ class Announcer:
         for row in refused[:_SAID_AT_ONCE]:
             yield f"{translate('delivery')}: {lines.delivery_line(row, now=now)}"
         if refused[_SAID_AT_ONCE:]:
-            yield Said("and {count} more deliveries that were not taken").of(
-                count=len(refused) - _SAID_AT_ONCE
+            yield plural(
+                len(refused) - _SAID_AT_ONCE,
+                "and 1 more delivery that was not taken",
+                "and {count} more deliveries that were not taken",
             )
         for name in sorted(snapshot.intents)[:_SAID_AT_ONCE]:
             intent = store.intents.get(name)

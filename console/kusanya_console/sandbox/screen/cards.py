@@ -11,6 +11,7 @@ import msgspec
 from kusanya.alarms.sender import SenderEndpoint
 from kusanya.domain.status import OPEN
 from kusanya.privacy import mask_phone
+from kusanya.say import plural
 from kusanya.store.records import CollectionRow, IntentRow
 from kusanya_console.sandbox.dashboard.phones import ScriptedPhone
 from kusanya_console.sandbox.dashboard.records import ServiceKey, ServicePicture
@@ -209,7 +210,7 @@ def _fault(one: Fault, width: int) -> list[Line]:
         labelled("state", state),
         labelled("strikes", (translate(one.rule.frequency), PLAIN)),
         labelled("lasts", (lasts, PLAIN), (f"   {translate('where it lasts')}", MUTED)),
-        labelled("struck", (translate("{count} times", count=f"{one.rule.struck:,}"), PLAIN)),
+        labelled("struck", (translate(plural(one.rule.struck, "once", "{count} times")), PLAIN)),
     ]
 
 

@@ -235,16 +235,24 @@ def _stalled(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     said: list[str] = []
     if found.unsent:
         said.append(
-            Said(
+            plural(
+                found.unsent,
+                "1 creation was not taken by the service, so no customer was asked: does the "
+                "service answer?",
                 "{count} creations were not taken by the service, so no customer was asked: does "
-                "the service answer?"
-            ).of(count=format_count(found.unsent))
+                "the service answer?",
+                shown=format_count(found.unsent),
+            )
         )
     if found.unanswered:
         said.append(
-            Said(
-                "{count} left and nobody waits for their answer: the customers may have been asked."
-            ).of(count=format_count(found.unanswered))
+            plural(
+                found.unanswered,
+                "1 left and nobody waits for its answer: the customer may have been asked.",
+                "{count} left and nobody waits for their answer: the customers may have been "
+                "asked.",
+                shown=format_count(found.unanswered),
+            )
         )
     yield Alarm(
         code="stalled",
