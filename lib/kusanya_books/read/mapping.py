@@ -93,7 +93,10 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     amount_basis: str | None = None
     """Of the ledger alone: gross where None."""
     signs: str = "file"
-    """Whether signs are the file's, or money out is known by its "kind" alone."""
+    """Whether signs are the file's, or money out is known by its "kind" alone.
+
+    A payment below zero beside others above it takes money back; where all are below, none does.
+    """
     skip_when: Skip | None = None
     header_row: int | None = None
     footer: tuple[str, ...] = ()

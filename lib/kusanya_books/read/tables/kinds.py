@@ -13,8 +13,11 @@ from kusanya_books.columns import DType
 from kusanya_books.read.tables import headers
 from kusanya_books.read.tables.reader import SheetReader
 
-_OUT: Final = frozenset({"refund", "credit_note", "chargeback", "charge", "payout", "fee", "tax"})
+_OUT: Final = frozenset(
+    {"refund", "credit_note", "chargeback", "charge", "payout", "fee", "tax", "reversal"}
+)
 """Kinds that are money out, where signs are known by the kind."""
+_CREDITS: Final = "every payment is less than 0: read as money in, as a column of credits has it"
 _UNSAID: Final = "amount is less than 0 and no column says why: read as a reversal"
 
 
@@ -101,4 +104,10 @@ def _signed(reader: SheetReader, amount: Any, kind: Any) -> Any:
     if reader.layout.signs == "file":
         return amount
     out = kind.isin(_OUT).fillna(False).astype(bool)
-    return amount.abs().mask(out, -amount.abs())
+    below = (~out & (amount < 0)).fillna(False).astype(bool) & reader.kept()
+    above = (~out & (amount > 0)).fillna(False).astype(bool) & reader.kept()
+    # Of payments with both signs, one below zero takes money back.
+    if below.any() and not above.any():
+        reader.warn(below & ~below.shift(fill_value=False).cummax(), _CREDITS, "amount")
+        amount = amount.mask(~out, -amount)
+    return amount.mask(out, -amount.abs())
