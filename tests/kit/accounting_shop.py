@@ -14,6 +14,7 @@ from tests.kit.payments import by_event, watch
 
 import kusanya_books as reconcile
 from kusanya.store import Store
+from kusanya_books.judge.report import OF_LEGS, CloseResult
 from kusanya_books.request.close_request import CloseRequest
 
 FEE: Final = 18
@@ -40,6 +41,13 @@ class Payment(msgspec.Struct):
     is_paid: bool = True
     is_heard: bool = True
     """Whether the store knows of it."""
+
+
+def assert_counts_agree(made: CloseResult) -> None:
+    """Hold that the sentence and the codes count the breaks that page one counts."""
+    found = sum(row["rows"] or 0 for row in made.findings if row["finding"] in OF_LEGS)
+    assert (made.breaks, sum(made.by_code.values())) == (found, found), made.by_code
+    assert not found or f"breaks {found:,}" in made.sentence, made.sentence
 
 
 class Shop:
@@ -100,6 +108,7 @@ class Shop:
         )
         made = reconcile.run(request, out=self.home / "packs")
         assert made.folder is not None, made.sentence
+        assert_counts_agree(made)
         own = {first + timedelta(days=number) for number in range((last - first).days + 1)}
         self._days_of[made.folder.name] = own | self._days_of.get(made.previous or "", set())
         for day in self._days_of[made.folder.name]:

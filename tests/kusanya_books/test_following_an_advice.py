@@ -398,8 +398,10 @@ def statement(lines: list[tuple[str, str, int, int]]) -> pd.DataFrame:
     )
 
 
-@pytest.fixture(scope="module")
-def payouts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Report, Report]:
+@pytest.fixture(scope="module", params=["October's lines again", "new lines", "its own batches"])
+def payouts(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> tuple[Report, Report, Report]:
     """Return October's report, and November's without and with the provider's corrections."""
     home = tmp_path_factory.mktemp("payouts")
     with Store.open(home / "s.db") as store:
@@ -425,8 +427,12 @@ def payouts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Report, R
         carried = earlier_pack.read(folder).carried
         store.record(observation("end", "11-30T23:00", status="failed", failure_code="x"))
         ignored = close_month("2026-11", [("n1", "11-20", 5, 0)], carried)
-        made = [("n1", day, net, 0) for day, net in CORRECTIONS.values()]
-        followed = close_month("2026-11", [*lines, *made], carried)
+        own = request.param == "its own batches"
+        made = [
+            (code[11:] if own else "n1", day, net, 0) for code, (day, net) in CORRECTIONS.items()
+        ]
+        again = lines if request.param == "October's lines again" else []
+        followed = close_month("2026-11", [*again, *made], carried)
     return october, ignored, followed
 
 

@@ -14,7 +14,7 @@ from tests.kit.intents import prepare_intent
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
-from kusanya_books.pack import close, summary, tables
+from kusanya_books.pack import close, tables
 from kusanya_books.read import load
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_console.cli.command_line import main
@@ -151,7 +151,7 @@ def test_both_engines_close_with_the_same_figures(
         for report, path in zip(made, paths, strict=True):
             tables.to_raw_csv(report.page(name).frame, path)
         assert paths[0].read_bytes() == paths[1].read_bytes(), name
-    assert summary.by_code(made[0]) == summary.by_code(made[1])
+    assert made[0].by_code == made[1].by_code
     assert {report.unexplained for report in made} == {0}
 
 

@@ -1,7 +1,8 @@
 """What an earlier period left open of payouts, with what became due for them and was paid since."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from datetime import date
 from typing import Any
 
 import pandas as pd
@@ -22,10 +23,21 @@ def due_of(payouts: list[Item], due: pd.DataFrame) -> tuple[dict[str, int], pd.D
 
 
 def paid_of(
-    payouts: list[Item], lines: pd.DataFrame, due: Mapping[str, int]
+    payouts: list[Item],
+    lines: pd.DataFrame,
+    due: Mapping[str, int],
+    *,
+    known_days: Container[date],
 ) -> tuple[dict[str, int], pd.DataFrame]:
-    """Return what the lines pay of carried payouts, by the break's id, and the other lines."""
-    sums, rest = _allotted(payouts, [owed_of(item, due) for item in payouts], lines)
+    """Return what the lines pay of carried payouts, by the break's id, and the other lines.
+
+    Of `known_days` none of them is a line that an earlier period read.
+    """
+    named = [
+        {**item, "reference": None} if item["day"].date() in known_days else item
+        for item in payouts
+    ]
+    sums, rest = _allotted(named, [owed_of(item, due) for item in payouts], lines)
     return _by_id(payouts, sums), rest
 
 
@@ -67,7 +79,8 @@ def _allotted(
 def _is_about(row: Item, was: Item) -> bool:
     """Return whether a row is about the collection of a payout, or about its day and channel.
 
-    A line of a batch that was counted then is not, nor for a day one that names a collection.
+    A line of a batch that was counted then is not where it may be the same one, nor for a day one
+    that names a collection.
     """
     is_line = "batch_id" in row
     if row["currency"] != was["currency"]:

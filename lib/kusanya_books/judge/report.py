@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
 import msgspec
 import pandas as pd
@@ -34,7 +34,7 @@ from kusanya_books.judge import (
 )
 from kusanya_books.judge.report_pages import ReportPage
 from kusanya_books.judge.roll_forward import RollForward
-from kusanya_books.match import bank, ledger, operator, settlement
+from kusanya_books.match import bank, break_life, ledger, operator, settlement
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.ledger import LedgerMatch, Progress
 from kusanya_books.match.legs import Leg
@@ -42,6 +42,9 @@ from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
 from kusanya_books.request.days import Period
 from kusanya_books.request.report_inputs import Inputs
+
+OF_LEGS: Final = (findings.BREAKS, findings.PAYOUTS, findings.OPERATOR, findings.BANK)
+"""The findings that are breaks of a leg."""
 
 
 class ReportVerdict(StrEnum):
@@ -122,11 +125,19 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(leg for leg in every if leg is not None)
 
     @property
+    def by_code(self) -> dict[str, int]:
+        """Return how many breaks of its own each code has, but for what was accepted.
+
+        What puts right a carried item is none of them, though no other row explains it.
+        """
+        own = self.items["finding"].isin(OF_LEGS) & break_life.stands(self.items)
+        counted = self.items.loc[own, "break_code"].value_counts()
+        return {str(code): int(rows) for code, rows in sorted(counted.items())}
+
+    @property
     def breaks(self) -> int:
-        """Return how many breaks the legs have that nobody has accepted."""
-        statements = {findings.OPERATOR, findings.BANK}
-        accepted = open_items.accepted(self.items)["finding"].isin(statements).sum()
-        return sum(leg.breaks for leg in self.legs) - int(accepted)
+        """Return how many breaks of its own the legs have that nobody has accepted."""
+        return sum(self.by_code.values())
 
     @property
     def unexplained(self) -> int:

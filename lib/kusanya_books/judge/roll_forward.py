@@ -143,7 +143,9 @@ def roll(
     )
     said = inputs.statement if payouts is None else payouts.placed
     lines = columns.empty(columns.STATEMENT) if said is None else said
-    since_paid, not_owed = carried_payouts.paid_of(settled, lines, since_due)
+    since_paid, not_owed = carried_payouts.paid_of(
+        settled, lines, since_due, known_days=carried.settled_days()
+    )
     payers = inputs.paid_by_operators
     endings = [
         (

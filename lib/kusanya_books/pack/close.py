@@ -303,7 +303,7 @@ def pack(
         folder=folder,
         breaks=made.breaks,
         unexplained=made.unexplained,
-        by_code=summary.by_code(made),
+        by_code=made.by_code,
         findings=tuple(_plain(row) for row in made.findings.to_dict("records")),
         coverage=tuple(_plain(row) for row in made.coverage.to_dict("records")),
         unproven=made.unproven,

@@ -16,7 +16,6 @@ from kusanya.text import safe
 from kusanya_books import columns
 from kusanya_books.judge import coverage, findings
 from kusanya_books.judge.report import Report, ReportVerdict
-from kusanya_books.match import break_life
 from kusanya_books.read.sample.month import STORE_ID as SAMPLE
 from kusanya_books.request import quality
 from kusanya_books.request.days import Period, format_cutoff
@@ -137,14 +136,6 @@ def _origin(inputs: Inputs) -> str:
     if inputs.store_id.startswith(EXPORT):
         return "an export; the SHA-256 of its collections is below"
     return f"store {inputs.store_id}"
-
-
-def by_code(made: Report) -> dict[str, int]:
-    """Return how many rows each break code has, of all legs, but for what was accepted."""
-    legs = [leg.rows for leg in made.legs]
-    codes = [rows.loc[break_life.stands(rows), "break_code"] for rows in legs]
-    counted = pd.concat(codes).groupby(pd.concat(codes)).size() if codes else {}
-    return {str(code): int(rows) for code, rows in counted.items()}
 
 
 def sentence(made: Report, verdict: ReportVerdict) -> str:

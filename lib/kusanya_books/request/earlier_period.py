@@ -217,12 +217,17 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         earlier = earlier.assign(input=earlier["input"].where(named, until))
         return pd.concat([newer, earlier], ignore_index=True)
 
-    def with_payouts(self, newer: pd.DataFrame | None) -> pd.DataFrame | None:
-        """Return the settlement lines given now, and the carried ones of payouts not among them."""
+    def with_payouts(
+        self, newer: pd.DataFrame | None, *, but: Collection[str] = ()
+    ) -> pd.DataFrame | None:
+        """Return the settlement lines given now, and the carried ones of payouts not among them.
+
+        Of batches `but` none is carried.
+        """
         if self.payouts is None or self.payouts.empty or newer is None:
             return self.payouts if newer is None else newer
         said = set(zip(newer["batch_id"], newer["channel"], newer["business_day"], strict=True))
-        mine = self.payouts
+        mine = self.payouts[~self.payouts["batch_id"].isin(but)]
         keys = zip(mine["batch_id"], mine["channel"], mine["business_day"], strict=True)
         return pd.concat([newer, mine[[key not in said for key in keys]]], ignore_index=True)
 

@@ -272,7 +272,10 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
             lines = lines.drop(index=late.index)
         if self.carried is None or not self.carried.precedes(self.period):
             return lines
-        return self.carried.with_payouts(lines)
+        # What the bank has shown is no part of what is paid late, or taken back, under its name.
+        shown = self.carried.shown["receipt"]
+        settled = set(late.loc[late["batch_id"].isin(shown), "batch_id"])
+        return self.carried.with_payouts(lines, but=settled)
 
     @property
     def rejected(self) -> int:
