@@ -74,5 +74,6 @@ def _is_due(row: IntentRow, last: AttemptRow | None, *, now: datetime) -> bool:
         return False
     if row.claimed_until is not None and row.claimed_until > now:
         return False
-    doubled = 1 << min(last.number - 1, 10)
-    return now - last.sent_at >= min(_FIRST_PAUSE * doubled, _LONGEST_PAUSE)
+    # As long again as it was tried: a client that tried some times at once waits no longer for it.
+    tried = last.sent_at - (row.first_sent_at or last.sent_at)
+    return now - last.sent_at >= min(max(tried, _FIRST_PAUSE), _LONGEST_PAUSE)

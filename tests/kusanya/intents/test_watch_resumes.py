@@ -64,6 +64,18 @@ def test_what_has_no_answer_is_sent_again_after_a_minute_with_its_own_key(
     assert watch().resumed == 0
 
 
+def test_a_client_that_tried_some_times_at_once_is_gone_on_with_as_soon(
+    store: Store, new_client: NewClient, watch: Watcher, play: Any
+) -> None:
+    service = new_client.service
+    service.faults = [play.Fault.FAILED_AFTER] * 5
+    with pytest.raises((OutcomeUnknown, ServiceUnavailable)):
+        create_safely(store, new_client(max_attempts=5), **ORDER)
+    assert len(service.arrived) == 5
+    service.clock.pass_by(timedelta(minutes=1))
+    assert watch().resumed == 1
+
+
 def test_a_service_that_answers_nobody_is_asked_less_and_less_often(
     store: Store, new_client: NewClient, watch: Watcher, play: Any
 ) -> None:
