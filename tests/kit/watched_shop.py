@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 from tests.kit.payments import by_event, polled
+from tests.kit.polling import arrival, poller_runs
 
 from kusanya.alarms.alarm import Alarm
 from kusanya.alarms.notices.messages import AlarmMessage
@@ -16,7 +17,6 @@ from kusanya.errors import NotificationError
 from kusanya.privacy import mask_text
 from kusanya.say import Language
 from kusanya.store import Store
-from kusanya.store.records import Arrival, Verdict
 from kusanya.wire import Mode
 
 NOON: Final = datetime(2026, 3, 4, 12, tzinfo=UTC)
@@ -103,10 +103,8 @@ class WatchedShop:
     def poller_runs(
         self, *, clock_offset: timedelta | None = None, silent_since: datetime | None = None
     ) -> None:
-        """Note that a poller runs now."""
-        self.store.poll_leases.record_poll(
-            Mode.LIVE, by="till-3:17:ab", clock_offset=clock_offset, silent_since=silent_since
-        )
+        """Let a poller note that it runs, and ask about what is due."""
+        poller_runs(self.store, clock_offset=clock_offset, silent_since=silent_since)
 
     def opened(self, *, phone: str = "255754000001", channel: str = "MPESA_TZ") -> str:
         """Keep a collection that was created now; return its key."""
@@ -134,15 +132,4 @@ class WatchedShop:
         """Keep a delivery that came now for the payment `key`, and our answer to it."""
         now = self.clock.now()
         fact = msgspec.structs.replace(by_event(key, made, **fields), observed_at=now)
-        self.store.submit(
-            Arrival(
-                arrived_at=now, endpoint="shop", observed_in=Mode.LIVE, body=b"{}", headers=(),
-                verdict=Verdict.VERIFIED if answer == 200 else Verdict.REJECTED,
-                reason=None if answer == 200 else "too_old", signed_at=now, secrets_tried=1,
-                event_id=fact.event_id, event_type=fact.event_type,
-                event_created_at=fact.event_created_at, event_mode="live",
-                collection_id=fact.collection.id, reference=fact.collection.reference,
-                amount=fact.collection.amount, currency="TZS",
-                observation=fact if answer == 200 else None, answer=answer, took_us=900,
-            )
-        ).result()  # fmt: skip
+        self.store.submit(arrival(fact, at=now, answer=answer)).result()

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.kit.polling import events_arrive, poller_runs
 
 from kusanya.clock import ManualClock
 from kusanya.health.delivery_plan import (
@@ -258,8 +259,8 @@ def test_open_collections_are_grouped_by_channel_and_age(store: Store) -> None:
     for seconds in (10, 59, 60, 119, 120, 500):
         polled(store, collection(f"n{seconds}", at=NOON - timedelta(seconds=seconds)))
     polled(store, collection("done", at=NOON - HOUR, status="failed"))
-    store.poll_leases.record_poll(Mode.LIVE, by="till-3:17:ab")
-    (mpesa,) = health(store, Mode.LIVE, now=NOON).stuck
+    events_arrive(store, timedelta(minutes=9))
+    [mpesa] = health(store, Mode.LIVE, now=NOON).stuck
     assert (mpesa.young, mpesa.late, mpesa.stuck) == (2, 2, 2)
     assert mpesa.oldest_at == NOON - timedelta(seconds=500)
     assert mpesa.phones == 1, "both on one phone: a customer, no outage"
@@ -272,18 +273,18 @@ def test_old_open_prompts_do_not_hide_a_channel_that_hangs_now(store: Store) -> 
         at = NOON - timedelta(minutes=4, seconds=number)
         phone = f"25568400000{number}"
         polled(store, collection(f"new{number}", at=at, channel="AIRTEL_TZ", phone=phone))
-    assert not any(one.is_outage for one in health(store, Mode.LIVE, now=NOON).stuck)
-    arrived(store, NOON, answer=400, endpoint="till")
-    assert not any(one.is_outage for one in health(store, Mode.LIVE, now=NOON).stuck)
     arrived(store, NOON, answer=200)
+    found = health(store, Mode.LIVE, now=NOON)
+    assert not any(one.is_outage for one in found.stuck), "nobody asked how they stand"
+    assert found.unwatched is not None
+    assert found.unwatched.open_since == NOON - timedelta(days=2, seconds=1_099)
+    poller_runs(store)
     found = health(store, Mode.LIVE, now=NOON)
     airtel, mpesa = found.stuck
     assert (airtel.channel, airtel.stuck, airtel.phones) == ("AIRTEL_TZ", 3, 3)
     assert airtel.is_outage
     assert (mpesa.channel, mpesa.stuck) == ("MPESA_TZ", 1_100)
     assert not found.more_open
-    assert found.unwatched is not None
-    assert found.unwatched.open_since == NOON - timedelta(days=2, seconds=1_099)
 
 
 @pytest.mark.parametrize(("ended", "is_outage"), [(0, True), (400, False)])
@@ -301,7 +302,7 @@ def test_slow_prompts_are_compared_with_all_of_their_time_however_busy_other_cha
         at = NOON - (number % 60) * second
         polled(store, collection(f"n{number}", at=at, channel="TIGO_TZ", status="succeeded"))
     usual = {"MPESA_TZ": 20 * second}
-    store.poll_leases.record_poll(Mode.LIVE, by="till-3:17:ab")
+    events_arrive(store, timedelta(minutes=9))
     [mpesa] = health(store, Mode.LIVE, now=NOON, usual_times=usual).stuck
     assert (mpesa.overdue, mpesa.phones) == (7, 7)
     assert mpesa.is_outage is is_outage
@@ -318,7 +319,7 @@ def test_a_prompt_is_compared_with_the_last_half_hour_at_most(store: Store, minu
         at = NOON - minutes * MINUTE - number * timedelta(milliseconds=1)
         polled(store, collection(f"quick{number}", at=at, status="failed"))
     usual = {"MPESA_TZ": 20 * second}
-    store.poll_leases.record_poll(Mode.LIVE, by="till-3:17:ab")
+    events_arrive(store, timedelta(minutes=9))
     [mpesa] = health(store, Mode.LIVE, now=NOON, usual_times=usual).stuck
     assert mpesa.is_unusual is (minutes == 31)
 

@@ -121,14 +121,10 @@ class AlarmReader:
         pollers = tuple(
             one for one in store.poll_leases.pollers(mode) if now - one.polled_at <= _POLLED_WITHIN
         )
-        silent = load_service_silence(store, mode, pollers, now=now)
-        # Before a silence is long enough to be what to look at, it makes no prompt overdue.
-        heard_until = None if silent is None or silent.is_long(now) else silent.heard_until(now)
-        usual = history.usual_times
         return AlarmInputs(
             mode=mode,
             at=now,
-            health=health(store, mode, now=now, usual_times=usual, heard_until=heard_until),
+            health=health(store, mode, now=now, usual_times=history.usual_times),
             silence=load_silence(store, mode, now=now),
             stalled=count_stalled(stalled_intents(store, mode, now=now), now=now),
             unknown=unknown_intents(store, mode),
@@ -144,7 +140,7 @@ class AlarmReader:
             consumers=tuple(one for one in store.outcomes.consumers() if one.mode is mode),
             failure_rates=self._outages.read(history, now=now),
             pollers=pollers,
-            service_silence=silent,
+            service_silence=load_service_silence(store, mode, pollers, now=now),
             free_bytes=store.free_bytes,
             send_failures=store.alarm_notices.unsent(mode),
             restore=store.restores.of(mode),

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -12,7 +12,7 @@ from kusanya.channels.history import FailureClass, FailureRate, HistoryReader
 from kusanya.channels.outage_guard import OutageReader
 from kusanya.domain.channels import CHANNELS, channel_label
 from kusanya.domain.status import PAID
-from kusanya.health.service_silence import load_service_silence
+from kusanya.health.endpoints import listened, load_endpoints
 from kusanya.health.stuck_prompts import StuckChannel, load_stuck
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter
@@ -21,8 +21,9 @@ from kusanya.wire import Mode
 from kusanya.wording import Wording, outage_notice
 
 _KEPT: Final = timedelta(seconds=15)
-_POLLED: Final = timedelta(minutes=2)
-"""Where no poller ran for so long, prompts may have ended unheard: that they hang says nothing."""
+_HEARD: Final = timedelta(minutes=2)
+"""Where nobody asked or was told for so long, that prompts hung says nothing of now."""
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _DOWN_SHARE: Final = 0.9
 """From this share of payments without money on, since its trouble began, a channel is down."""
 
@@ -102,13 +103,11 @@ class _Reader:
 
     def _hanging(self, usual: Mapping[str, timedelta], at: datetime) -> Iterator[StuckChannel]:
         """Yield the channels whose prompts hang on several phones."""
-        pollers = self.store.poll_leases.pollers(self._mode)
-        polled_at = max((one.polled_at for one in pollers), default=None)
-        if polled_at is None or at - polled_at > _POLLED:
+        polled = [one.polled_at for one in self.store.poll_leases.pollers(self._mode)]
+        heard = listened(load_endpoints(self.store, self._mode, now=at))
+        if at - max((*polled, *(heard or ())), default=_NEVER) > _HEARD:
             return
-        silent = load_service_silence(self.store, self._mode, pollers, now=at)
-        heard_until = min(polled_at, at if silent is None else silent.heard_until(at))
-        found, _ = load_stuck(self.store, self._mode, usual, now=at, heard_until=heard_until)
+        found, _ = load_stuck(self.store, self._mode, usual, now=at, listened=heard)
         for one in found:
             if one.is_outage:
                 yield one

@@ -8,7 +8,7 @@ them, and say how early the first failure may have been.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from itertools import islice, takewhile
+from itertools import dropwhile, islice, takewhile
 from typing import Final
 
 import msgspec
@@ -26,6 +26,8 @@ _HOUR: Final = timedelta(hours=1)
 _REMEMBERED: Final = timedelta(days=7)
 _RECENT: Final = timedelta(minutes=15)
 """An arrival longer ago proves nothing about an endpoint now."""
+_UNBROKEN: Final = timedelta(seconds=30)
+"""Between two deliveries that were taken, one that came so soon was taken too."""
 _REFUSED: Final = frozenset({Verdict.REJECTED, Verdict.WRONG_MODE})
 
 
@@ -41,6 +43,8 @@ class EndpointHealth(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None
     """Why the newest of them failed, as a stable word."""
     fuse: Fuse
+    listening_since: datetime | None = None
+    """Since when, up to the last success, no event can have been missed; None without a success."""
     is_fuse_estimated: bool = False
     """True where the first failures are not kept: it is lit when the first may have come."""
 
@@ -82,6 +86,30 @@ def load_endpoints(store: Store, mode: Mode, *, now: datetime) -> tuple[Endpoint
     return tuple(sorted(found, key=lambda one: (one.fuse.lit_at or now, one.endpoint)))
 
 
+def listened(endpoints: Iterable[EndpointHealth]) -> tuple[datetime, datetime] | None:
+    """Return between which two instants events were taken without a gap, of the newest ones."""
+    spans = [
+        (one.last_success_at, one.listening_since)
+        for one in endpoints
+        if one.last_success_at is not None and one.listening_since is not None
+    ]
+    if not spans:
+        return None
+    until, since = max(spans)
+    return since, until
+
+
+def _listening_since(newest: Sequence[DeliveryRow]) -> datetime:
+    """Return when the last unbroken run of successes began; the newest delivery comes first."""
+    run = iter(dropwhile(lambda row: not succeeded(row), newest))
+    begin = next(run).arrived_at
+    for row in run:
+        if not succeeded(row) or begin - row.arrived_at > _UNBROKEN:
+            break
+        begin = row.arrived_at
+    return begin
+
+
 class _EndpointReader:
     """Reads one endpoint; `counted` are its rollups of the last days."""
 
@@ -115,6 +143,7 @@ class _EndpointReader:
             failures=len(failures),
             reason=failures[0].reason if failures else None,
             fuse=fuse,
+            listening_since=_listening_since(newest) if has_success else None,
             is_fuse_estimated=is_estimated,
         )
 

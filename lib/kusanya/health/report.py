@@ -5,17 +5,17 @@ screens say so. Nothing here costs more when the history is longer. Source: spec
 rules 1 to 3. Assumes FUSE_BURNS_FROM_FIRST_FAILURE.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
 from kusanya.health.causes import Cause, Lookback, causes
-from kusanya.health.endpoints import EndpointHealth, load_endpoints
+from kusanya.health.endpoints import EndpointHealth, listened, load_endpoints
 from kusanya.health.stuck_prompts import StuckChannel, load_stuck
 from kusanya.store import Store
-from kusanya.store.records import Poller, Verdict
+from kusanya.store.records import Verdict
 from kusanya.wire import Mode
 
 _HOUR: Final = timedelta(hours=1)
@@ -81,19 +81,14 @@ def health(
     *,
     now: datetime,
     usual_times: Mapping[str, timedelta] | None = None,
-    heard_until: datetime | None = None,
 ) -> Health:
     """Return the health of one mode at `now`; reads bounded lists and rollups alone.
 
-    `usual_times` are the times by channel that 95 % of its prompts do not exceed, `heard_until` is
-    until when the service told how prompts stand, where that is not now. A prompt is overdue by its
-    age when somebody last could know of its end: by a poll, or by a delivery that was taken. Raises
-    StoreError when the store cannot be read.
+    `usual_times` are the times by channel that 95 % of its prompts do not exceed. Raises StoreError
+    when the store cannot be read.
     """
-    pollers = store.poll_leases.pollers(mode)
     endpoints = load_endpoints(store, mode, now=now)
-    until = min(heard_until or now, _heard_until(pollers, endpoints, now))
-    found, more = load_stuck(store, mode, usual_times or {}, now=now, heard_until=until)
+    found, more = load_stuck(store, mode, usual_times or {}, now=now, listened=listened(endpoints))
     counted = causes(store, mode, lookback=Lookback.HOUR, now=now)
     named = {channel for cause in counted.causes for channel in cause.channels}
     return Health(
@@ -105,17 +100,8 @@ def health(
         more_open=more,
         currency=counted.currency,
         unusable=_unusable(store, mode, now),
-        unwatched=_unwatched(store, mode, pollers, now),
+        unwatched=_unwatched(store, mode, now),
     )
-
-
-def _heard_until(
-    pollers: Sequence[Poller], endpoints: Sequence[EndpointHealth], now: datetime
-) -> datetime:
-    """Return when a poll or a delivery last could tell of an end; a day ago where none did."""
-    polled = (one.polled_at for one in pollers)
-    taken = (one.last_success_at for one in endpoints if one.last_success_at is not None)
-    return min(now, max((now - _DAY, *polled, *taken)))
 
 
 def _unusable(store: Store, mode: Mode, now: datetime) -> tuple[UnusableDeliveries, ...]:
@@ -136,13 +122,11 @@ def _unusable(store: Store, mode: Mode, now: datetime) -> tuple[UnusableDeliveri
     return tuple(found[key] for key in sorted(found, reverse=True))
 
 
-def _unwatched(
-    store: Store, mode: Mode, pollers: Sequence[Poller], now: datetime
-) -> PollerAbsence | None:
+def _unwatched(store: Store, mode: Mode, now: datetime) -> PollerAbsence | None:
     opened = store.collections.still_open(mode, limit=1).rows
     if not opened or now - opened[0].created_at < UNWATCHED:
         return None
-    last = next((one.polled_at for one in pollers), None)
+    last = next((one.polled_at for one in store.poll_leases.pollers(mode)), None)
     if last is not None and now - last < UNWATCHED:
         return None
     if store.poll_leases.are_left_out():

@@ -42,10 +42,6 @@ class ServiceSilence(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether it has lasted too long for an accident."""
         return now - self.since >= SILENT_FOR
 
-    def heard_until(self, now: datetime) -> datetime:
-        """Return until when the service told how prompts stand."""
-        return now if self.answers_others else min(self.since, now)
-
 
 def load_service_silence(
     store: Store, mode: Mode, pollers: Sequence[Poller], *, now: datetime

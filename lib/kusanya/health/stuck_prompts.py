@@ -66,26 +66,27 @@ def load_stuck(
     usual_times: Mapping[str, timedelta],
     *,
     now: datetime,
-    heard_until: datetime | None = None,
+    listened: tuple[datetime, datetime] | None = None,
 ) -> tuple[tuple[StuckChannel, ...], bool]:
     """Return every channel with an open collection, and whether its overdue ones are no chance.
 
     Beside them, whether more are open than were looked at, which are the newest. One in twenty may
     take longer than the usual time on a good day. Two that are past any expiry are no chance; of
-    younger ones, those count that were created since the oldest open one. Where the service told
-    how prompts stand until `heard_until` alone, those are overdue that were so then. Raises
-    StoreError.
+    younger ones, those count that were created since the oldest open one. A prompt is overdue by
+    its age when it was last known to be open: when we asked about it, or, where it was made since
+    its events were `listened` to, first instant and last, at the last. Raises StoreError.
     """
-    unheard = timedelta() if heard_until is None else now - heard_until
-    limits: dict[str | None, timedelta] = {
-        name: _limit(of) + unheard for name, of in usual_times.items()
-    }
-    limits[None] = _STUCK + unheard
-    expired = {name: max(limit, _PAST_EXPIRY + unheard) for name, limit in limits.items()}
-    ages: dict[str, Mapping[str | None, timedelta]]
-    ages = {"late": {None: _LATE}, "stuck": {None: _STUCK}, "overdue": limits, "expired": expired}
+    limits: dict[str | None, timedelta] = {name: _limit(of) for name, of in usual_times.items()}
+    limits[None] = _STUCK
+    expired = {name: max(limit, _PAST_EXPIRY) for name, limit in limits.items()}
     opened = store.collections.open_by_channel(
-        mode, ages, now=now, phones="overdue", limit=OPEN_LOOKED_AT + 1
+        mode,
+        {"late": {None: _LATE}, "stuck": {None: _STUCK}},
+        now=now,
+        known={"overdue": limits, "expired": expired},
+        listened=listened,
+        phones="overdue",
+        limit=OPEN_LOOKED_AT + 1,
     )
     more = sum(one.count for one in opened) > OPEN_LOOKED_AT
     found = [_stuck(one, usual_times.get(one.channel)) for one in opened]
@@ -93,7 +94,7 @@ def load_stuck(
     return tuple(
         one
         if one.usual is None or not one.overdue or one.channel in has_expired
-        else _judged(store, mode, one, now=now - unheard)
+        else _judged(store, mode, one, now=now)
         for one in found
     ), more
 

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from tests.kit.intents import begin_intent, end_attempt
 from tests.kit.payments import by_event, polled
+from tests.kit.polling import events_arrive
 from tests.kit.watched_shop import assert_no_phone
 
 from kusanya import handover
@@ -48,8 +49,8 @@ class Shop:
         self.store.record(msgspec.structs.replace(fact, observed_at=self.clock.now()))
 
     def stuck(self) -> str | None:
-        """Return what stuck prompts say while a poller runs."""
-        self.store.poll_leases.record_poll(Mode.LIVE, by="till-3:17:ab")
+        """Return what stuck prompts say while events of other channels arrive."""
+        events_arrive(self.store, timedelta(minutes=5))
         found = self.alarms().get("stuck")
         return None if found is None else found.sentence
 
@@ -124,10 +125,28 @@ def test_at_no_moment_is_a_network_named_for_what_nobody_could_learn(
     assert seen == {cause}
 
 
+def test_after_an_outage_of_ours_no_network_is_named_while_a_poller_catches_up(shop: Shop) -> None:
+    a_usual_week(shop)
+    ages = [timedelta(seconds=420 - 10 * number) for number in range(40)]
+    for number, age in enumerate(ages):
+        shop.open(number, age, phone=phone(number))
+    began, left = shop.clock.now(), list(enumerate(ages))
+    while left:
+        shop.clock.sleep(5)
+        passed = shop.clock.now() - began
+        events_arrive(shop.store, min(passed, timedelta(seconds=19)))
+        shop.store.poll_leases.record_poll(Mode.LIVE, by="till-3:17:ab")
+        asked, left = left[:4], left[4:]
+        for number, age in asked:
+            shop.paid(number, age + passed, phone=phone(number))
+        assert shop.alarms().keys() <= {"missing_events", "silent"}
+
+
 def test_a_network_that_hung_before_the_service_fell_silent_is_named(shop: Shop) -> None:
     a_usual_week(shop)
     for number in range(7):
         shop.open(number, timedelta(seconds=70), phone=phone(number))
+    assert shop.stuck()
     shop.clock.sleep(20)
     silent_since = shop.clock.now() - timedelta(seconds=10)
     shop.store.poll_leases.record_poll(Mode.LIVE, by="till-3:17:ab", silent_since=silent_since)

@@ -62,7 +62,7 @@ CALLS: dict[str, Callable[[Store, Any], object]] = {
     "around": lambda s, noon: s.collections.around(TEST, noon),
     "open": lambda s, _: s.collections.still_open(TEST, after=KEY),
     "open by channel": lambda s, noon: s.collections.open_by_channel(
-        TEST, {"old": {None: timedelta()}}, now=noon, phones="old", limit=50
+        TEST, {}, now=noon, known={"old": {None: timedelta()}}, phones="old", limit=50
     ),
     "by id": lambda s, _: s.collections.by_id(["col_1", "col_2"], Mode.TEST),
     "delivery page": lambda s, _: s.deliveries.page(TEST, older_than=DELIVERY_KEY),

@@ -87,7 +87,8 @@ class PollLeases(StorePart):
     def prolong(self, mode: Mode, until: Mapping[str, datetime], *, by: str) -> None:
         """Keep one's own leases on these collections of a mode until the instants given.
 
-        Durable on return. A lease that ended and was taken over stays the other's.
+        The service has just said of each that it is open. Durable on return. A lease that ended
+        and was taken over stays the other's.
         """
 
         def act(writing: Transaction) -> None:
@@ -99,7 +100,7 @@ class PollLeases(StorePart):
                         claim.c.mode == mode.value,
                         claim.c.claimed_by == clean(by),
                     )
-                    .values(claimed_until=to_us(instant))
+                    .values(claimed_until=to_us(instant), asked_at=to_us(writing.now))
                 )
 
         self._act(act)

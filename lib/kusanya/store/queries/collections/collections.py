@@ -5,7 +5,7 @@ the history.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from sqlalchemy import (
     Connection,
     Select,
     Text,
+    and_,
     bindparam,
     case,
     exists,
@@ -52,7 +53,7 @@ from kusanya.store.records import (
     SortOrder,
 )
 from kusanya.store.tables.payload import HIDDEN, unpack
-from kusanya.store.tables.schema import collection, metadata_entry, observation
+from kusanya.store.tables.schema import claim, collection, metadata_entry, observation
 from kusanya.store.tables.values import clean, from_us, to_us
 from kusanya.store.writer.batch import Transaction
 from kusanya.store.writer.projection import SHOWN
@@ -129,37 +130,45 @@ def _in_order(
     return query.order_by(*ends).limit(bound_asked())
 
 
+_TICK: Final = timedelta(microseconds=1)
+_LATEST: Final = datetime.max.replace(tzinfo=UTC)
 Ages = Mapping[str | None, timedelta]
 """An age by channel; that of None is every other channel's."""
 
 
 @cache
-def _open_by_channel(channels: tuple[int, ...], phones: int) -> Select[Any]:
+def _open_by_channel(ages: tuple[tuple[int, bool], ...], phones: int) -> Select[Any]:
     """Return the counts of open collections by channel; made once, as any statement.
 
-    `channels` is how many channels have an age of their own, of each age; `phones` is the place of
-    the age whose phones are counted.
+    Of each age: how many channels have one of their own, and whether it counts as far as is known;
+    `phones` is the place of the age whose phones are counted.
     """
     it = collection.c
     newest = (
-        select(it.channel, it.created_at, it.phone)
+        select(it.id, it.mode, it.channel, it.created_at, it.phone)
         .where(it.mode == bindparam("of_mode"), it.final_seen_at.is_(None))
         .order_by(it.created_at.desc(), it.id.desc())
         .limit(bound_asked())
         .subquery()
     )
-    one = newest.c
+    one, now = newest.c, bindparam("now", type_=BigInteger)
+    since = bindparam("listening_since", type_=BigInteger)
+    heard_at = bindparam("heard_at", type_=BigInteger)
+    heard = case((one.created_at >= since, heard_at), else_=one.created_at)
+    known = case((claim.c.asked_at > heard, claim.c.asked_at), else_=heard)
     reached = []
-    for place, count in enumerate(channels):
-        rest = bindparam(f"since_{place}", type_=BigInteger)
+    for place, (count, is_known) in enumerate(ages):
+        rest = bindparam(f"age_{place}", type_=BigInteger)
         own = [
             (
                 one.channel == bindparam(f"channel_{place}_{number}", type_=Text),
-                bindparam(f"since_{place}_{number}", type_=BigInteger),
+                bindparam(f"age_{place}_{number}", type_=BigInteger),
             )
             for number in range(count)
         ]
-        reached.append(one.created_at <= (case(*own, else_=rest) if own else rest))
+        passed = (known if is_known else now) - one.created_at
+        reached.append(passed >= (case(*own, else_=rest) if own else rest))
+    asked = and_(claim.c.collection_id == one.id, claim.c.mode == one.mode)
     return (
         select(
             one.channel,
@@ -168,6 +177,7 @@ def _open_by_channel(channels: tuple[int, ...], phones: int) -> Select[Any]:
             func.count(one.phone.distinct()).filter(reached[phones]),
             *(func.count().filter(old) for old in reached),
         )
+        .select_from(newest.outerjoin(claim, asked))
         .group_by(one.channel)
         .order_by(one.channel)
     )
@@ -242,24 +252,39 @@ class Collections(NameSearch):
         return Page(rows=found[:limit], more=len(found) > limit)
 
     def open_by_channel(
-        self, mode: Mode, ages: Mapping[str, Ages], *, now: datetime, phones: str, limit: int
+        self,
+        mode: Mode,
+        ages: Mapping[str, Ages],
+        *,
+        now: datetime,
+        known: Mapping[str, Ages],
+        listened: tuple[datetime, datetime] | None = None,
+        phones: str,
+        limit: int,
     ) -> tuple[OpenPrompts, ...]:
         """Return by channel how many collections without a final state are of which age.
 
-        An age is counted from it on; `phones` names the one whose phones are counted. The newest
-        `limit` are looked at: in a long outage the old ones must not hide a channel that hangs
-        since. Raises StoreError.
+        An age is counted from it on: of `ages` as of `now`, of `known` as of when the service last
+        said that the collection is open, or, of one made since the first of the two instants when
+        its events were `listened` to, as of the second. `phones` names the age of `known` whose
+        phones are counted. The newest `limit` are looked at: in a long outage the old ones must not
+        hide a channel that hangs since. Raises StoreError.
         """
-        values: dict[str, Any] = {"of_mode": mode.value, "bound": limit}
-        channels = []
-        for place, of in enumerate(ages.values()):
+        since, heard_at = listened or (_LATEST, _LATEST)
+        values: dict[str, Any] = {
+            "of_mode": mode.value, "bound": limit, "now": to_us(now),
+            "listening_since": to_us(since), "heard_at": to_us(heard_at),
+        }  # fmt: skip
+        every = {**ages, **known}
+        forms = []
+        for place, (of_age, of) in enumerate(every.items()):
             own = [(name, age) for name, age in of.items() if name is not None]
-            values[f"since_{place}"] = to_us(now - of[None])
+            values[f"age_{place}"] = of[None] // _TICK
             for number, (name, age) in enumerate(own):
                 values[f"channel_{place}_{number}"] = name
-                values[f"since_{place}_{number}"] = to_us(now - age)
-            channels.append(len(own))
-        query = _open_by_channel(tuple(channels), list(ages).index(phones))
+                values[f"age_{place}_{number}"] = age // _TICK
+            forms.append((len(own), of_age in known))
+        query = _open_by_channel(tuple(forms), list(every).index(phones))
         with self._reading("count open collections") as connection:
             return tuple(
                 OpenPrompts(
@@ -267,7 +292,7 @@ class Collections(NameSearch):
                     count=count,
                     oldest_at=from_us(oldest),
                     phones=on_phones,
-                    older=dict(zip(ages, older, strict=True)),
+                    older=dict(zip(every, older, strict=True)),
                 )
                 for channel, oldest, count, on_phones, *older in connection.execute(query, values)
             )

@@ -33,10 +33,12 @@ feed_head: Final = Table(
 claim: Final = Table(
     "claim",
     metadata,
-    # poll_leases.claim: which process asks about a collection, and until when it may.
+    # poll_leases.claim: which process asks about a collection, and until when it may; when the
+    # service last said that it is open.
     Column("collection_id", ID, primary_key=True),
     Column("mode", ID, primary_key=True),
     Column("claimed_by", Text, nullable=False),
     Column("claimed_until", BigInteger, nullable=False),
+    Column("asked_at", BigInteger),
     sqlite_with_rowid=False,
 )
