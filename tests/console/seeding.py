@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 from tests.kit.intents import end_attempt, prepare_intent
+from tests.kit.polling import poller_runs
 
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
@@ -57,8 +58,8 @@ class Seed:
             self._under_way.append(future)
 
     def watched(self, mode: Mode = Mode.LIVE) -> None:
-        """Note that a poller runs now."""
-        self.store.poll_leases.record_poll(mode, by="till-3:1:a")
+        """Let a poller note that it runs, and ask about what is due."""
+        poller_runs(self.store, mode)
 
     def collection(
         self, n: int, *, at: datetime, mode: Mode = Mode.LIVE, **fields: Any

@@ -63,10 +63,10 @@ def test_the_audit_names_people_acts_and_payments(
 async def test_what_was_acknowledged_is_named_in_words(
     opened: OpenConsole, store: Store, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
-    seed.watched()
     for n in range(12):
         at = clock.now() - timedelta(minutes=6, seconds=n)
         seed.answered(seed.collection(300 + n, at=at, channel="AIRTEL_TZ"))
+    seed.watched()
     done = seed.life(3, at=clock.now() - timedelta(minutes=9))
     found = raised(inputs.load(store, Mode.LIVE, now=clock.now()), format_time=str)
     stuck = next(one for one in found if one.code == "stuck")

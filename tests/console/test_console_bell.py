@@ -37,6 +37,7 @@ async def test_it_rings_once_for_an_urgent_alarm_while_the_console_has_no_focus(
             await at_rest(pilot)
         for n in (6, 11):
             seed.answered(seed.collection(n, at=clock.now() - timedelta(minutes=10)))
+        seed.watched()
         for _ in range(3):
             await clock.advance(10)
             await ticked(pilot, at_rest)

@@ -279,7 +279,6 @@ def test_the_notice_names_network_time_and_what_to_do() -> None:
 async def test_an_outage_notice_is_copied_in_both_languages(
     opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
-    seed.watched()
     async with opened("4") as (app, pilot):
         await app.run_action("screen.copy_notice")
         await at_rest(pilot)
@@ -287,6 +286,7 @@ async def test_an_outage_notice_is_copied_in_both_languages(
     for n in range(12):
         at = clock.now() - timedelta(minutes=6, seconds=n)
         seed.answered(seed.collection(300 + n, at=at, channel="AIRTEL_TZ"))
+    seed.watched()
     async with opened("4") as (app, pilot):
         await app.run_action("screen.copy_notice")
         await at_rest(pilot)
@@ -300,11 +300,11 @@ async def test_an_outage_notice_is_copied_in_both_languages(
 async def test_no_outage_is_announced_for_prompts_on_one_phone_or_from_another_alarm(
     opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
-    seed.watched()
     at = clock.now() - timedelta(minutes=6)
     for n in range(3):
         seed.answered(seed.collection(300 + n, at=at, channel="MPESA_TZ", phone="255754000010"))
         seed.answered(seed.collection(320 + n, at=at, channel="AIRTEL_TZ"))
+    seed.watched()
     refused = {
         "stuck:MPESA_TZ": "one phone waits: a customer, no outage",
         "cause:(expired)": "the cursor stands on no alarm about a network",

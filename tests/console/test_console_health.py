@@ -40,11 +40,11 @@ def health(app: ConsoleApp) -> HealthScreen:
 async def test_prompts_stuck_on_one_phone_are_a_customer_and_on_many_an_outage(
     opened: OpenConsole, store: Store, seed: Any, clock: ManualClock
 ) -> None:
-    seed.watched()
     at = clock.now() - timedelta(minutes=5)
     for n in (1, 2, 3):
         seed.answered(seed.collection(n, at=at, channel="MPESA_TZ", phone="255754000010"))
         seed.answered(seed.collection(10 + n, at=at, channel="TIGO_TZ"))
+    seed.watched()
     async with opened("4", size=SIZE) as (app, _pilot):
         text = " ".join(shown(app).split())
         assert "3 prompts of M-Pesa wait over 2 min on one phone: a customer, no outage." in text

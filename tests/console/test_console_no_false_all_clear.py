@@ -125,9 +125,9 @@ async def test_while_the_store_is_lost_health_is_dimmed_and_calls_nothing_health
 async def test_stuck_prompts_wrong_modes_and_closing_windows_stand_in_every_header(
     opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
-    seed.watched()
     for n in (1, 6, 11):
         seed.answered(seed.collection(n, at=clock.now() - timedelta(minutes=10)))
+    seed.watched()
     wrong = seed.collection(50, at=clock.now(), mode=Mode.TEST, status="succeeded")
     seed.delivered(
         seed.event(wrong, at=clock.now()), at=clock.now(), verdict=Verdict.WRONG_MODE, answer=400,

@@ -107,9 +107,9 @@ def test_an_endpoint_that_nothing_reaches_raises_the_alarm_on_every_screen(
 
 
 def test_test_mode_is_said_in_words_and_a_paused_list_says_so(seed: Any, picture: Any) -> None:
-    seed.watched(Mode.TEST)
     for n in range(20):
         seed.life(n, at=NOON - timedelta(seconds=30 * n), mode=Mode.TEST)
+    seed.watched(Mode.TEST)
     assert picture(MEDIUM, "P", mode=Mode.TEST)
 
 
