@@ -118,9 +118,17 @@ ANEW = tuple(
     (name, amount, currency, "2026-11-06", status, fee)
     for name, amount, currency, _, status, fee in CORRECTED[1:]
 )
+OVER = "amount_mismatch"
+"""Booked 200 too much: corrected whole, or by the difference."""
 FOLLOWED = {
     "books of both months": (*CORRECTED, *SAME, *BOOKED, REFUND),
     "books of November": (*BOOKED, REFUND, *REVERSALS, *ANEW),
+    "a difference in November": (
+        *BOOKED,
+        REFUND,
+        *(one for one in (*REVERSALS, *ANEW) if one[0] != OVER),
+        line(OVER, -200, day="11-05"),
+    ),
 }
 
 
@@ -136,7 +144,9 @@ MISSED = {
 }
 """What November books of each order of October, and is not what was advised."""
 CLOSED_AGAIN = (
-    *CORRECTED,
+    *(one for one in CORRECTED if one[0] != OVER),
+    line(OVER, 1_200),
+    line(OVER, -200, day="10-25"),
     *SAME,
     *map(line, UNBOOKED),
     line("double_payment", -1_000, day="10-25"),

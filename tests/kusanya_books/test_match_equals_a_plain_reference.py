@@ -2,7 +2,7 @@
 # ruff: noqa: C901, PLR0911, PLR0912, PLR0915 - the rules stand here as plainly as they are stated
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -232,7 +232,9 @@ def expected(
         [b for b in single if b["row_no"] not in turned], service, books, by_id, paid=paid, due=due
     )
     back = {*repaid.values(), *turned.values()}
-    groups = grouped(judged, paid=paid, due=due, net=net, back=back)
+    left = [b for b in single if b["row_no"] not in {*repaid, *turned}]
+    corrections = corrected(left, judged, by_id, due=due)
+    groups = grouped(judged, paid=paid, due=due, net=net, back=back, corrections=corrections)
     members = [
         id(one) for _, group_lines, group_paid in groups for one in (*group_lines, *group_paid)
     ]
@@ -268,7 +270,7 @@ def expected(
         mates = [row for pair in cancelled if own["row_no"] in pair for row in pair]
         if not inside(own["booked_at"]) or (own["kind"] == "payment" and not mates):
             continue
-        if own["row_no"] in turned:
+        if own["row_no"] in turned or id(own) in members:
             continue
         if own["status"] != "paid":
             code = "not_billable"
@@ -369,6 +371,27 @@ def repeated(
     return found
 
 
+def corrected(
+    single: list[Row], judged: list[Judged], by_id: dict[str, Row], *, due: dict[str, int]
+) -> list[Row]:
+    """Return the reversals of what was booked too much for a payment, each for one of them."""
+    booked_over: Counter[Any] = Counter()
+    for b, s, _, code in judged:
+        if b is not None and s is not None and code == "amount_mismatch":
+            booked_over[spelling(s["reference"]), b["currency"], due[s["id"]] - b["amount"]] += 1
+    found = []
+    for line in sorted(single, key=lambda b: (b["booked_at"], b["row_no"])):
+        named_by_id = by_id.get(line["collection_id"])
+        text = line["reference"] if named_by_id is None else named_by_id["reference"]
+        if line["kind"] != "reversal" or text is None:
+            continue
+        of = (spelling(text), line["currency"], line["amount"])
+        if line["amount"] < 0 < booked_over[of]:
+            booked_over[of] -= 1
+            found.append(line)
+    return found
+
+
 def grouped(
     judged: list[Judged],
     *,
@@ -376,6 +399,7 @@ def grouped(
     due: dict[str, int],
     net: bool,
     back: set[str],
+    corrections: list[Row],
 ) -> list[Group]:
     """Return the bookings of several: form, lines and payments of each."""
     lines = [
@@ -383,6 +407,7 @@ def grouped(
         for b, s, _, code in judged
         if b is not None and b["status"] == "paid" and (s is None or code == "amount_mismatch")
     ]
+    lines += [(b, False) for b in corrections]
     said = [
         (s, b is None)
         for b, s, _, code in judged
@@ -532,7 +557,9 @@ def followed(chance: Random, service: list[Row], *, net: bool) -> list[Row]:
         late = timedelta(days=chance.choice([0, 0, 0, 1, 2]))
         line |= {"kind": "payment", "status": "paid", "booked_at": row["created_at"] + late}
         line |= {"collection_id": None, "amount": due + chance.choice([0, 0, 0, 1, -2, 9])}
-        form = chance.choice(["none", "one", "one", "parts", "alone", "back", "turned", "named"])
+        form = chance.choice(
+            ["none", "one", "one", "parts", "alone", "back", "turned", "named", "corrected"]
+        )
         if form == "parts":
             half = due // 2
             booked += [{**line, "amount": half, "fee": None}, {**line, "amount": due - half}]
@@ -542,6 +569,10 @@ def followed(chance: Random, service: list[Row], *, net: bool) -> list[Row]:
             own |= {"collection_id": row["id"]} if form == "named" else {}
             booked += [{**line, **own}] if form != "turned" else []
             booked += [{**line, "kind": back, "turned": True}] if form in {"back", "turned"} else []
+        elif form == "corrected":
+            wrong = chance.choice([1, 9, 900])
+            booked += [{**line, "amount": due + wrong, "fee": None}]
+            booked += [{**line, "kind": "reversal", "amount": wrong, "fee": None, "turned": True}]
     if len(service) > 1 and chance.random() < 0.5:
         pair = chance.sample(service, 2)
         line = {name: chance.choice(values) for name, values in LINES.items()}

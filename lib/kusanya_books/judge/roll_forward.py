@@ -8,7 +8,7 @@ of other legs as `carried_legs` says.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -44,6 +44,7 @@ from kusanya_books.request.report_inputs import Inputs
 
 CLEARED: Final = "cleared"
 STILL_OPEN: Final = "still open"
+_CORRECTS: Final = "reversal_alone"
 CHANGED: Final = "changed"
 _REFUNDS: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
 _RULES: Final = {**breaks.LEDGER, **breaks.SETTLEMENT}
@@ -170,7 +171,9 @@ def roll(
     taken = {one["break_id"] for pair in endings for one in pair if one is not None}
     left = [now for _, now in endings if now is not None]
     cleared = {order for was, now in endings if now is None for order in _orders(was)}
-    expected = [item for item in new.values() if _is_expected(item, other.expected, cleared)]
+    expected = [
+        item for item in new.values() if _is_expected(item, other.expected, cleared, judged)
+    ]
     taken |= {item["break_id"] for item in expected}
     fresh = [item for id_, item in new.items() if id_ not in taken]
     of_days, cleared_since = carried_payouts.of_days(
@@ -204,12 +207,23 @@ def _first_period(
     )
 
 
-def _is_expected(item: Item, known: frozenset[str], cleared: set[tuple[Any, ...]]) -> bool:
-    """Return whether an item of two periods clears what was carried: by its id or its order."""
+def _is_expected(
+    item: Item,
+    known: frozenset[str],
+    cleared: set[tuple[Any, ...]],
+    judged: Container[str],
+) -> bool:
+    """Return whether an item of two periods clears what was carried: by its id or its order.
+
+    `judged` are the ids of what is open beside the earlier lines: a reversal that is not among them
+    corrects one of them.
+    """
     if item["status"] == BreakStatus.ACCEPTED.value:
         return False
+    corrects = item["break_code"] == _CORRECTS and item["break_id"] not in judged
     is_of_cleared_order = not cleared.isdisjoint(_orders(item))
-    return item["break_id"] in known or (item["finding"] == findings.ACROSS and is_of_cleared_order)
+    may_clear = corrects or item["finding"] == findings.ACROSS
+    return item["break_id"] in known or (may_clear and is_of_cleared_order)
 
 
 def _judge_books(

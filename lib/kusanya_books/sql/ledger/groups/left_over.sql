@@ -96,6 +96,45 @@ INNER JOIN unbooked AS u
     AND u.due = -n.amount
     AND u.place = n.place;
 
+-- What was booked too much for a payment is corrected by a reversal of the difference: a line of it.
+CREATE TEMP TABLE corrections AS
+WITH reversals AS (
+    SELECT
+        a.*,
+        row_number() OVER (
+            PARTITION BY a.service_key, a.currency, a.amount ORDER BY a.booked_at, a.row_no
+        ) AS place
+    FROM alone_signed AS a
+    ANTI JOIN refunded AS r ON r.row_no = a.row_no
+    ANTI JOIN turned AS t ON t.row_no = a.row_no
+    WHERE a.kind = 'reversal'
+),
+
+booked_over AS (
+    SELECT
+        lower(trim(s.key)) AS service_key,
+        b.currency,
+        s.due - b.amount AS correction,
+        row_number() OVER (
+            PARTITION BY lower(trim(s.key)), b.currency, s.due - b.amount
+            ORDER BY b.booked_at, b.row_no
+        ) AS place
+    FROM first_verdicts AS v
+    INNER JOIN every_books AS b ON b.row_no = v.row_no
+    INNER JOIN every_service AS s ON s.id = v.id
+    WHERE v.booked AND v.paid AND v.break_code IN {completed_codes} AND b.amount > s.due
+)
+
+SELECT
+    r.row_no, r.service_key AS spelling, r.reference, r.currency, r.channel, r.amount, r.fee,
+    r.booked_day, r.booked_at
+FROM reversals AS r
+INNER JOIN booked_over AS o
+    ON o.service_key = r.service_key
+    AND o.currency = r.currency
+    AND o.correction = r.amount
+    AND o.place = r.place;
+
 -- What was paid for the orders that such a line names: in the whole store, and in the books.
 CREATE TEMP TABLE paid_for AS
 WITH payments AS (
@@ -173,7 +212,12 @@ SELECT
     b.row_no, lower(trim(b.key)) AS spelling, b.reference, b.currency, b.channel, b.amount, b.fee,
     b.booked_day, b.booked_at, TRUE AS is_alone
 FROM extra_books AS b
-ANTI JOIN spelled AS p ON p.row_no = b.row_no;
+ANTI JOIN spelled AS p ON p.row_no = b.row_no
+UNION ALL
+SELECT
+    row_no, spelling, reference, currency, channel, amount, fee, booked_day, booked_at,
+    FALSE AS is_alone
+FROM corrections;
 
 CREATE TEMP TABLE left_payments AS
 SELECT

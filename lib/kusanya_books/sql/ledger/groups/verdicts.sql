@@ -37,7 +37,7 @@ WITH days AS (
         min(m.row_no) AS first_row,
         (sum(b.amount) - sum(s.due))::BIGINT AS drift
     FROM members AS m
-    LEFT JOIN every_books AS b ON b.row_no = m.row_no
+    LEFT JOIN left_lines AS b ON b.row_no = m.row_no
     LEFT JOIN every_service AS s ON s.id = m.id
     GROUP BY m.group_key, m.form
 )
@@ -90,7 +90,7 @@ WITH grouped_lines AS (
         b.amount AS signed_amount
     FROM members AS m
     INNER JOIN group_codes AS c ON c.group_key = m.group_key AND c.is_inside
-    INNER JOIN every_books AS b ON b.row_no = m.row_no
+    INNER JOIN left_lines AS b ON b.row_no = m.row_no
 ),
 
 grouped_payments AS (
@@ -148,6 +148,7 @@ signed AS (
     LEFT JOIN refunded AS r ON r.row_no = l.row_no
     LEFT JOIN explained AS e ON e.row_no = l.row_no
     ANTI JOIN turned ON turned.row_no = l.row_no
+    ANTI JOIN members AS m ON m.row_no = l.row_no
     WHERE l.booked_day BETWEEN {first_day} AND {last_day}
 ),
 
