@@ -252,6 +252,35 @@ def test_in_april_what_nobody_did_is_still_open(
 
 
 @pytest.mark.parametrize(
+    ("given_back", "endings", "left"),
+    [
+        ([9], ["cleared", "cleared"], []),
+        ([2, 7], ["cleared", "cleared"], []),
+        ([8], ["still open", "still open"], ["operator_fees_differ"]),
+        ([], ["still open", "still open"], []),
+    ],
+)
+def test_fees_of_single_payments_are_given_back_in_one_sum(
+    close_month: Close, given_back: list[int], endings: list[str], left: list[str]
+) -> None:
+    march = close_month("2026-03", BOTH, [{**ONE, "fee": 25}, {**TWO, "fee": 20}])
+    assert broken(march) == ["operator_fee_differs"] * 2
+    back = [
+        {**FEES, "amount": one, "at": at(4, 9 + number)} for number, one in enumerate(given_back)
+    ]
+    april = close_month(
+        "2026-04",
+        [*BOTH, sale("D", 3, month=4)],
+        [*back, paid("D", 3, month=4)],
+        carried=carried_of(march),
+    )
+    assert april.page("carried").frame["ending"].tolist() == endings
+    own = april.items[april.items["carried_from"].isna()]
+    assert sorted(own["break_code"]) == left
+    assert april.page("rolled_forward").frame["foots"].all()
+
+
+@pytest.mark.parametrize(
     ("given_back", "ending"), [(0, "still open"), (13, "still open"), (14, "cleared")]
 )
 def test_fees_of_the_next_month_clear_those_of_the_last_only_by_what_is_given_back(

@@ -3,12 +3,13 @@
 An item is matched again with the lines that came with it, those given now, and the whole store. It
 is cleared where its line, payment or payout agrees now; where a line that came since is of exactly
 what was open and names it, or is the only one of that amount on either side; where fees for many
-payments are too low by what they were too high; where the books have the chargeback or reversal
-that was to be booked. What cannot be seen again stays open.
+payments are too low by what they were too high, or by what those of single payments were, all
+together or those of a month; where the books have the chargeback or reversal that was to be booked.
+What cannot be seen again stays open.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
@@ -42,6 +43,7 @@ _LEFT_ALONE: Final = frozenset({"bank_other_credit", "bank_debit"})
 _WORDS: Final = re.compile(r"[a-z0-9-]+")
 _NOT_REACHED: Final = "operator_not_reached"
 _MISSING: Final = "operator_missing"
+_FEE_OF_ONE: Final = "operator_fee_differs"
 _FEES_OF_MANY: Final = "operator_fees_differ"
 
 
@@ -99,8 +101,10 @@ def judge(
         if offsets.clear_fees(left) or offsets.clear_named(item, left):
             now[item["break_id"]] = None
     _clear_reversals(was, now)
-    of_bank = {id_: item for id_, item in now.items() if item is not None and item["leg"] == BANK}
-    for id_ in offsets.clear_alone([{**item, "break_id": id_} for id_, item in of_bank.items()]):
+    rest = [{**item, "break_id": id_} for id_, item in now.items() if item is not None]
+    for id_ in offsets.clear_fees_together(rest):
+        now[id_] = None
+    for id_ in offsets.clear_alone([item for item in rest if item["leg"] == BANK]):
         now[id_] = None
     listed = [_counted(item) for item in open_items.numbered(inputs, since)]
     return Judgement(now, frozenset(offsets.expected), listed)
@@ -348,9 +352,28 @@ class _Offsets:
 
     def clear_fees(self, left: Item) -> bool:
         """Return whether the period's fees for many payments differ by the opposite: given back."""
-        if left["break_code"] != _FEES_OF_MANY:
-            return False
-        wanted = _FEES_OF_MANY, left["channel"], left["currency"], -left["balance"]
+        return left["break_code"] == _FEES_OF_MANY and self._is_given_back([left])
+
+    def clear_fees_together(self, left: list[Item]) -> Iterator[str]:
+        """Yield the ids of fees of single payments that are given back in one sum."""
+        found: defaultdict[Any, list[Item]] = defaultdict(list)
+        for item in left:
+            if item["break_code"] == _FEE_OF_ONE and not is_missing(item["balance"]):
+                account = item["channel"], item["currency"]
+                found[account].append(item)
+                found[(*account, f"{item['day']:%Y-%m}")].append(item)
+        cleared: set[str] = set()
+        # All that is open first: it may be what one month has alone.
+        for key in sorted(found, key=lambda key: (len(key), repr(key))):
+            ids = {item["break_id"] for item in found[key]}
+            if cleared.isdisjoint(ids) and self._is_given_back(found[key]):
+                cleared |= ids
+        yield from cleared
+
+    def _is_given_back(self, left: list[Item]) -> bool:
+        """Return whether fees of the period for many payments are of the opposite sum."""
+        one, balance = left[0], sum(int(item["balance"]) for item in left)
+        wanted = _FEES_OF_MANY, one["channel"], one["currency"], -balance
         for item in self._new:
             said = tuple(item[name] for name in ("break_code", "channel", "currency", "balance"))
             if said == wanted and item["break_id"] not in self.expected:
