@@ -157,3 +157,26 @@ def test_a_payout_that_is_taken_back_weeks_later_is_a_break_until_it_is_paid_aga
         found.append(items.loc[items["leg"] == "bank", "break_code"].tolist())
     back, again = ["bank_taken_back"], ["bank_credited_again"]
     assert found == [[], [], back, back, [], again]
+
+
+@pytest.mark.parametrize("name", ["GIFT", "GIFT-BACK"])
+def test_what_a_provider_takes_back_under_the_name_that_brought_it_leaves_nothing(
+    tmp_path: Path, name: str
+) -> None:
+    shop = Shop(tmp_path)
+    shop.pay(day(0), 5_000)
+    settled = {0: [("OUT0", 4_982), ("GIFT", 500)], 2: [(name, -500)]}
+    found = []
+    for night in (0, 1, 2, 3):
+        lines = settled.get(night, [])
+        said = [f"{day(night)},of {batch},{amount},TZS" for batch, amount in lines]
+        paid = [f"{batch},{day(0)},MPESA_TZ,TZS,{amount}" for batch, amount in lines]
+        given: dict[str, Any] = {
+            "bank": [shop.write(CREDITED, [said])],
+            "statement": shop.write(SETTLED, [paid]),
+        }
+        pack = shop.close(day(night), day(night), **given)
+        found.append(pd.read_parquet(pack / "open_items.parquet")["break_code"].tolist())
+    assert found == [["settlement_over"], ["settlement_over"], [], []]
+    held = {name: shop.holds(name) for name in ("Bank", "Clearing", "Suspense")}
+    assert held == {"Bank": 4_982, "Clearing": 0, "Suspense": 0}

@@ -269,6 +269,7 @@ class _Cleared:
     def __init__(self, known: Mapping[Payout, int], carried: EarlierPeriod | None) -> None:
         self._left = dict(known)
         self._seen: set[str] = set()
+        self._known_days = {} if carried is None else carried.settled_days()
         if carried is not None:
             items = carried.items[carried.items["leg"] == STATEMENT]
             self._seen.update(*items["reference"].dropna().str.split())
@@ -276,12 +277,13 @@ class _Cleared:
     def take(self, row: Any) -> int | None:
         """Return how much of a payout is for that, None where nothing was open.
 
-        A batch that was counted then pays no more.
+        A batch that was counted then pays no more, where it may be the same line.
         """
         id_, channel = text_of(row.collection_id), text_of(row.channel) or None
         key = payout_of(id_, row.business_day, channel, row.currency)
+        is_known = not is_missing(row.business_day) and row.business_day.date() in self._known_days
         is_seen = not self._seen.isdisjoint((text_of(row.batch_id) or "").split())
-        if is_seen or key not in self._left:
+        if (is_seen and not is_known) or key not in self._left:
             return None
         taken = cleared(int(row.net_settled), self._left[key])
         self._left[key] -= taken
