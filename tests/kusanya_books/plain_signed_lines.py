@@ -26,8 +26,14 @@ def inside(at: datetime) -> bool:
     return MARCH.first <= day_of(at) <= MARCH.last
 
 
-def cancelling(books: list[Row], by_id: dict[str, Row]) -> list[tuple[int, int]]:
-    """Return each reversal with the line that it cancels, the earliest of its order and amount."""
+def cancelling(
+    books: list[Row], by_id: dict[str, Row], *, paid: dict[str, bool]
+) -> list[tuple[int, int]]:
+    """Return each reversal with the line that it cancels, the earliest of its order and amount.
+
+    A credit note for an order that nobody has paid is one too.
+    """
+    has_paid = {spelling(s["reference"]) for s in by_id.values() if paid[s["id"]]}
     booked = [b for b in books if b["status"] == "paid"]
     booked.sort(key=lambda b: (b["booked_at"], b["row_no"]))
     pairs: list[tuple[int, int]] = []
@@ -46,11 +52,16 @@ def cancelling(books: list[Row], by_id: dict[str, Row]) -> list[tuple[int, int]]
                     pairs.append((r["row_no"], line["row_no"]))
                     break
 
+    def reverses(b: Row) -> bool:
+        order = order_of(b, by_id)
+        is_credit = b["kind"] == "credit_note" and b["amount"] < 0 and order is not None
+        return b["kind"] == "reversal" or (is_credit and order not in has_paid)
+
     back = [b for b in booked if b["kind"] == "reversal"]
     pair([b for b in back if b["amount"] > 0], [b for b in back if b["amount"] < 0])
     used = {row for found in pairs for row in found}
-    rest = [b for b in back if b["row_no"] not in used]
-    pair(rest, [b for b in booked if b["kind"] != "reversal"])
+    rest = [b for b in booked if reverses(b) and b["row_no"] not in used]
+    pair(rest, [b for b in booked if not reverses(b)])
     return pairs
 
 

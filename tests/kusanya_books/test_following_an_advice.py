@@ -123,7 +123,7 @@ OVER = "amount_mismatch"
 FOLLOWED = {
     "books of both months": (*CORRECTED, *SAME, *BOOKED, REFUND),
     "books of November": (*BOOKED, REFUND, *REVERSALS, *ANEW),
-    "a difference in November": (
+    "a difference and a credit note": (
         *BOOKED,
         REFUND,
         *(one for one in (*REVERSALS, *ANEW) if one[0] != OVER),
@@ -154,16 +154,23 @@ CLOSED_AGAIN = (
 REFUNDS = {"double_payment", "refund_alone"}
 
 
-def books(lines: tuple[Line, ...], kinds: list[str] | None = None) -> pd.DataFrame:
-    at = [pd.Timestamp(day, tz="Africa/Dar_es_Salaam").tz_convert("UTC") for *_, day, _, _ in lines]
-    kinds = kinds or [
+def kinds_of(lines: tuple[Line, ...], way: str = "") -> list[str]:
+    """Return what each line is; in one way what nobody paid is credited."""
+    return [
         "payment"
         if amount >= 0 and name != "refund_alone"
         else "refund"
         if amount < 0 and name in REFUNDS
+        else "credit_note"
+        if name == "status_mismatch" and way == "a difference and a credit note"
         else "reversal"
         for name, amount, *_ in lines
     ]
+
+
+def books(lines: tuple[Line, ...], kinds: list[str] | None = None) -> pd.DataFrame:
+    at = [pd.Timestamp(day, tz="Africa/Dar_es_Salaam").tz_convert("UTC") for *_, day, _, _ in lines]
+    kinds = kinds or kinds_of(lines)
     return columns.frame(
         LEDGER,
         {
@@ -248,7 +255,8 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Months]:
         for break_id in contradicted["break_id"]:
             decisions.record(store, items, break_id, status="accepted", note="paid, says the bank")
         followed = {
-            name: close_month("2026-11", lines, carried) for name, lines in FOLLOWED.items()
+            name: close_month("2026-11", lines, carried, kinds_of(lines, name))
+            for name, lines in FOLLOWED.items()
         }
         orders = sorted(OPEN)
         missed = {

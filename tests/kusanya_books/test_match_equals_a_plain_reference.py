@@ -56,7 +56,7 @@ LINES: dict[str, Sequence[Any]] = {
     "currency": ["TZS", "TZS", "KES"],
     "status": ["paid", "paid", "open", "not_paid"],
     "booked_at": [*MOMENTS, *EDGES * 900],
-    "kind": ["payment"] * 5 + ["reversal"] * 2 + ["refund", "charge"],
+    "kind": ["payment"] * 5 + ["reversal"] * 2 + ["refund", "charge", "credit_note"],
     "turned": [True, True, True, False],
 }
 
@@ -83,7 +83,7 @@ def expected(
     by_id = {s["id"]: s for s in service}
     books_from = min([MARCH.first, *(day_of(b["booked_at"]) for b in books)])
     takings = [b for b in books if b["kind"] != "payment"]
-    cancelled = cancelling(books, by_id)
+    cancelled = cancelling(books, by_id, paid=paid)
     gone = {row for pair in cancelled for row in pair}
     every_line = books
     books = [b for b in books if b["kind"] == "payment" and b["row_no"] not in gone]
@@ -286,7 +286,7 @@ def expected(
         elif own["row_no"] in covered:
             code = own["kind"]
         else:
-            code = f"{own['kind']}_alone"
+            code = "reversal_alone" if own["kind"] == "reversal" else "refund_alone"
         result.append((own["row_no"], None, None, code))
     result += [(row, id_, "reference", "booked_negative") for row, id_ in turned.items()]
     for line_of, said_of, rule, judgement in judged:
@@ -564,7 +564,7 @@ def followed(chance: Random, service: list[Row], *, net: bool) -> list[Row]:
             half = due // 2
             booked += [{**line, "amount": half, "fee": None}, {**line, "amount": due - half}]
         elif form in {"one", "back", "turned", "alone", "named"}:
-            back = chance.choice(["reversal", "reversal", "refund"])
+            back = chance.choice(["reversal", "reversal", "refund", "credit_note"])
             own = {"reference": None} if form in {"alone", "named"} else {}
             own |= {"collection_id": row["id"]} if form == "named" else {}
             booked += [{**line, **own}] if form != "turned" else []

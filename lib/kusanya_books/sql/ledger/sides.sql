@@ -89,6 +89,28 @@ INNER JOIN reversals AS l
     AND l.place = r.place
 WHERE r.amount > 0;
 
+-- A credit note for an order that nobody has paid gives nothing back: it reverses the booking.
+CREATE TEMP TABLE reversing AS
+WITH credited AS (
+    SELECT row_no, service_key
+    FROM signed_lines
+    WHERE kind = 'credit_note' AND booked AND amount < 0 AND service_key IS NOT NULL
+),
+
+paid_orders AS (
+    SELECT DISTINCT c.service_key
+    FROM service AS s
+    INNER JOIN (SELECT DISTINCT service_key FROM credited) AS c
+        ON c.service_key = lower(trim(s.key))
+    WHERE s.paid
+)
+
+SELECT c.row_no
+FROM credited AS c
+ANTI JOIN paid_orders AS p ON p.service_key = c.service_key
+UNION ALL
+SELECT row_no FROM signed_lines WHERE kind = 'reversal' AND booked;
+
 -- A reversal cancels the earliest line of its reference and of the opposite amount: neither of them
 -- is booked any more, and what is booked anew stands for the payment. A reversal without a reference
 -- cancels a line without one.
@@ -101,9 +123,9 @@ WITH reversals AS (
             PARTITION BY l.spelling, l.currency, l.amount ORDER BY l.booked_at, l.row_no
         ) AS place
     FROM signed_lines AS l
+    SEMI JOIN reversing AS v ON v.row_no = l.row_no
     ANTI JOIN taken_back AS t ON t.reversal = l.row_no
     ANTI JOIN taken_back AS t ON t.row_no = l.row_no
-    WHERE l.kind = 'reversal' AND l.booked
 ),
 
 lines AS (
@@ -112,6 +134,7 @@ lines AS (
         coalesce(lower(trim(coalesce(l.reference, n.key, l.collection_id))), '') AS named_as
     FROM ledger AS l
     LEFT JOIN named AS n ON n.row_no = l.row_no
+    ANTI JOIN reversing AS v ON v.row_no = l.row_no
     WHERE l.kind <> 'reversal' AND l.status = 'paid'
 ),
 
