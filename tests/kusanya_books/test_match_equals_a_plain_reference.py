@@ -310,11 +310,15 @@ def spelled(
 ) -> list[tuple[Row, Row]]:
     """Return what stands alone on both sides under one reference in two spellings.
 
-    Of lines that say the same, the first one is the payment's.
+    Of lines that say the same, the first one is the payment's. One that names a collection by its
+    id is of no other.
     """
     lines: dict[Any, list[Row]] = defaultdict(list)
     said: dict[Any, list[Row]] = defaultdict(list)
+    ids = {s["id"] for _, s, _, _ in judged if s is not None}
     for b, s, _, code in judged:
+        if b is not None and b["collection_id"] in ids:
+            continue
         if s is None and b is not None and b["reference"] is not None:
             counts = b["status"] == "paid" or inside(b["booked_at"])
             if code != "duplicate_in_ledger" and counts:
@@ -520,6 +524,26 @@ def test_every_row_gets_the_verdict_of_the_rules_and_the_bridge_closes(
         agree(collections_of, said, lines, net=net, other=other, unknown=unknown, outside=outside)
 
     holds()
+
+
+@pytest.mark.parametrize("status", ["paid", "not_paid", "open"])
+@pytest.mark.parametrize("said", ["expired", "failed", "created", "succeeded"])
+@pytest.mark.parametrize("beside", [[], [("A", -101, "refund")], [("C/A", 199, "payment")]])
+def test_what_came_to_nothing_meets_a_line_in_another_spelling(
+    collections_of: Make, status: str, said: str, beside: list[tuple[str, int, str]]
+) -> None:
+    plain: Row = {"fee": 0, "currency": "TZS", "contradictions": 0, "created_at": MOMENTS[0]}
+    service = [
+        {**plain, "id": "col_1", "reference": "A", "amount": 101, "status": said},
+        {**plain, "id": "col_2", "reference": "C", "amount": 98, "status": "succeeded"},
+    ]
+    line: Row = {"collection_id": None, "fee": None, "currency": "TZS", "booked_at": MOMENTS[0]}
+    books = [
+        {**line, "reference": reference, "amount": amount, "kind": kind, "status": "paid"}
+        for reference, amount, kind in beside
+    ]
+    books.append({**line, "reference": "a ", "amount": 101, "kind": "payment", "status": status})
+    agree(collections_of, service, books, net=False, other=[], unknown=[], outside=0)
 
 
 @pytest.mark.scale(2, 10, 100)

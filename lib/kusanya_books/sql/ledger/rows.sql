@@ -34,7 +34,27 @@ SELECT
     counted_ledger,
     counted_service
 FROM counted
-WHERE key IS NULL;
+WHERE key IS NULL
+UNION ALL
+-- It was counted before a line in another spelling met it.
+SELECT
+    'not_billable' AS break_code,
+    NULL AS match_rule,
+    NULL AS group_key,
+    NULL AS row_no,
+    NULL AS id,
+    s.currency AS currency_ledger,
+    s.currency AS currency_service,
+    greatest(0, date_diff('day', coalesce(s.business_day, s.day), {as_of})) AS age_days,
+    FALSE AS in_ledger,
+    FALSE AS in_service,
+    -1 AS rows,
+    -abs(s.amount) AS at_stake,
+    0::BIGINT AS counted_ledger,
+    0::BIGINT AS counted_service
+FROM spelled AS p
+INNER JOIN extra_service AS s ON s.id = p.id
+WHERE NOT s.paid;
 
 -- Payments of one customer of one amount within minutes under two references.
 CREATE TEMP TABLE repeat_payments AS

@@ -236,4 +236,4 @@ SELECT
     s.business_day, TRUE AS is_alone
 FROM extra_service AS s
 ANTI JOIN spelled AS p ON p.id = s.id
-WHERE NOT s.is_contradicted;
+WHERE s.paid AND NOT s.is_contradicted;
