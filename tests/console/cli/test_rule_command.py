@@ -37,14 +37,17 @@ def test_a_contradiction_is_ruled_by_the_services_answer(
     with Store.open(path) as store:
         for status in ("expired", "succeeded"):
             fact = by_event(status, now, status=status, mode=Mode.TEST)
-            same = msgspec.structs.replace(fact.collection, id=made["id"], reference="R-1")
+            said = {name: made[name] for name in ("id", "phone", "fee", "channel")}
+            same = msgspec.structs.replace(fact.collection, reference="R-1", **said)
             store.record(msgspec.structs.replace(fact, collection=same))
+    assert "≠ contradiction: 1 payment has facts" in kusanya("health")[1]
     assert kusanya("rule", made["id"], "--why", " ")[0] == 2
     code, out, err = kusanya("rule", made["id"], "--why", "seen", "--json")
     assert (code, err) == (0, "")
     assert json.loads(out) == {"id": made["id"], "status": "succeeded", "ruled": True}
+    assert "contradiction" not in kusanya("health")[1], "what the alarm advised ends it"
     code, out, err = kusanya("rule", made["id"], "--why", "seen")
     assert code == 1
     assert "no two final states" in err
-    assert "ruled by what the service says; 1 facts are overruled" not in err
+    assert "ruled by what the service says; 1 fact is overruled" not in err
     assert "Two final states were reported" in kusanya("show", made["id"])[1]
