@@ -17,7 +17,7 @@ from kusanya.health.delivery_plan import (
     attempt_of,
     delivery_plan,
 )
-from kusanya.health.endpoints import FAILURES_COUNTED, succeeded
+from kusanya.health.endpoints import FAILURES_COUNTED, listened, load_endpoints, succeeded
 from kusanya.health.report import health
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
@@ -236,6 +236,27 @@ def test_where_the_first_refusals_were_let_go_the_fuse_is_lit_when_they_may_have
         arrived(store, clock.now(), answer=400)
         (shop,) = health(store, Mode.LIVE, now=clock.now()).endpoints
         assert (shop.fuse.lit_at, shop.fuse.blown_at) == (NOON, clock.now())
+
+
+@pytest.mark.parametrize(
+    ("ago", "span"),
+    [
+        ([(0, 200), (20, 200), (50, 200)], (50, 0)),
+        ([(0, 200), (20, 200), (51, 200)], (20, 0)),
+        ([(0, 200), (10, 400), (20, 200)], (0, 0)),
+        ([(0, 400), (10, 200), (30, 200)], (30, 10)),
+        ([(0, 400), (10, 400)], None),
+    ],
+)
+def test_events_were_listened_to_since_the_last_gap_or_refusal(
+    store: Store, ago: list[tuple[int, int]], span: tuple[int, int] | None
+) -> None:
+    for seconds, answer in reversed(ago):
+        arrived(store, NOON - timedelta(seconds=seconds), answer=answer)
+    arrived(store, NOON - HOUR, answer=200, endpoint="till")
+    found = listened(load_endpoints(store, Mode.LIVE, now=NOON))
+    since, until = (3_600, 3_600) if span is None else span
+    assert found == (NOON - timedelta(seconds=since), NOON - timedelta(seconds=until))
 
 
 def test_failures_of_the_hour_are_counted_by_code_and_channel_beside_what_is_usual(
