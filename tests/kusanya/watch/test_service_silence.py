@@ -1,6 +1,7 @@
 """That the service does not answer is known within a minute, from whichever program asks it."""
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
 
@@ -71,6 +72,15 @@ def silence(scene: Any) -> ServiceSilence | None:
     now = scene.clock.now()
     pollers = scene.store.poll_leases.pollers(Mode.TEST)
     return load_service_silence(scene.store, Mode.TEST, pollers, now=now)
+
+
+def begin(scene: Any, number: int) -> "Future[Any]":
+    """Begin a creation now that has no answer."""
+    at, reference = scene.clock.now(), f"busy-{number}"
+    return begin_intent(
+        scene.store, at=at, by="till", until=at, idempotency_key=reference, body=b"{}",
+        mode=Mode.TEST, profile="shop", reference=reference, amount=1000, phone="255754000001",
+    )  # fmt: skip
 
 
 def codes(scene: Any) -> list[str]:
@@ -148,25 +158,28 @@ def test_where_a_watch_died_with_the_service_creations_since_its_last_note_tell(
     assert silence(scene) is None, "it answers a watch"
 
 
+def test_what_was_made_before_a_watch_had_its_answer_tells_of_no_silence(scene: Any) -> None:
+    for number in range(3):
+        begin(scene, number).result()
+    scene.store.poll_leases.record_poll(Mode.TEST, by="till-9:1:a")
+    scene.clock.at += timedelta(seconds=60)
+    assert silence(scene) is None
+    scene.clock.at += timedelta(seconds=61)
+    assert silence(scene) is not None, "the watch is long ago"
+
+
 @pytest.mark.parametrize("every_s", [0.1, 1.0])
 def test_however_busy_a_shop_is_creations_tell_of_a_silence_until_one_is_answered(
     scene: Any, service: Service, create: Callable[[int], None], every_s: float
 ) -> None:
     create(0)
     service.reply, began = DEAD, scene.clock.now()
-    number, begun = 0, []
+    number = 0
     while scene.clock.now() - began < timedelta(seconds=60):
         number += 1
         scene.clock.at += timedelta(seconds=every_s)
-        at, reference = scene.clock.now(), f"busy-{number}"
-        begun.append(
-            begin_intent(
-                scene.store, at=at, by="till", until=at, idempotency_key=reference, body=b"{}",
-                mode=Mode.TEST, profile="shop", reference=reference, amount=1000,
-                phone="255754000001",
-            )
-        )  # fmt: skip
-    begun[-1].result()
+        begun = begin(scene, number)
+    begun.result()
     found = silence(scene)
     assert found is not None
     assert found.since - began <= timedelta(seconds=every_s)
@@ -192,7 +205,9 @@ def test_where_nobody_watches_creations_in_a_row_without_an_answer_tell(
     assert found is not None
     assert found.since == began + timedelta(seconds=10)
     assert codes(scene) == ["service_silent"]
-    scene.clock.at += timedelta(minutes=11)
+    scene.clock.at += timedelta(minutes=10) - timedelta(seconds=31)
+    assert silence(scene) is not None, "the newest was made ten minutes ago"
+    scene.clock.at += timedelta(milliseconds=1)
     assert silence(scene) is None, "nobody has asked for long"
     service.reply = None
     create(4)
