@@ -43,6 +43,9 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
     "window": {
         "effect_possible: '0' became '1'": "neither 0 nor 1 is the status of a failed server",
     },
+    "causes": {
+        "_of_creations: '1' became '2'": "of the answered ones the newest alone is asked for",
+    },
     "client": {
         "pause_s: '10' became '11'": "the longest pause is reached before both",
     },
