@@ -38,7 +38,7 @@ def events_arrive(store: Store, length: timedelta) -> None:
     for number in range(length // every + 1):
         at = now - number * every
         made = at - timedelta(seconds=10)
-        fact = by_event(f"heard{at:%d%H%M%S}", made, channel="TIGO_TZ", completed_at=at)
+        fact = by_event(f"arrived{at:%d%H%M%S}", made, channel="TIGO_TZ", completed_at=at)
         store.record(arrival(fact, at=at))
 
 

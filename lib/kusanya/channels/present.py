@@ -21,8 +21,8 @@ from kusanya.wire import Mode
 from kusanya.wording import Wording, outage_notice
 
 _KEPT: Final = timedelta(seconds=15)
-_HEARD: Final = timedelta(minutes=2)
-"""Where nobody asked or was told for so long, that prompts hung says nothing of now."""
+_KNOWN_FOR: Final = timedelta(minutes=2)
+"""Where no poll and no event came for so long, that prompts hung says nothing of now."""
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _DOWN_SHARE: Final = 0.9
 """From this share of payments without money on, since its trouble began, a channel is down."""
@@ -104,10 +104,10 @@ class _Reader:
     def _hanging(self, usual: Mapping[str, timedelta], at: datetime) -> Iterator[StuckChannel]:
         """Yield the channels whose prompts hang on several phones."""
         polled = [one.polled_at for one in self.store.poll_leases.pollers(self._mode)]
-        heard = listened(load_endpoints(self.store, self._mode, now=at))
-        if at - max((*polled, *(heard or ())), default=_NEVER) > _HEARD:
+        span = listened(load_endpoints(self.store, self._mode, now=at))
+        if at - max((*polled, *(span or ())), default=_NEVER) > _KNOWN_FOR:
             return
-        found, _ = load_stuck(self.store, self._mode, usual, now=at, listened=heard)
+        found, _ = load_stuck(self.store, self._mode, usual, now=at, listened=span)
         for one in found:
             if one.is_outage:
                 yield one

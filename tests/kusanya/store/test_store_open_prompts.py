@@ -77,7 +77,7 @@ def known_age(row: dict[str, Any], listened: tuple[int, int] | None) -> int:
 def wanted(
     rows: list[dict[str, Any]], limit: int, make: Any, listened: tuple[int, int] | None
 ) -> tuple[OpenPrompts, ...]:
-    """Return the counts of the newest open ones, told in plain Python."""
+    """Return the counts of the newest open ones, counted in plain Python."""
     opened = [row for row in rows if row["is_open"] and row["mode"] == "test"]
     opened.sort(key=lambda row: (-row["age"], f"col_{row['number']}"))
     result = []

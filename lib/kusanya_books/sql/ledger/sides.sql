@@ -135,7 +135,7 @@ lines AS (
     FROM ledger AS l
     LEFT JOIN named AS n ON n.row_no = l.row_no
     ANTI JOIN reversing AS v ON v.row_no = l.row_no
-    WHERE l.kind <> 'reversal' AND l.status = 'paid'
+    WHERE l.status = 'paid'
 ),
 
 ranked AS (

@@ -153,9 +153,9 @@ def _open_by_channel(ages: tuple[tuple[int, bool], ...], phones: int) -> Select[
     )
     one, now = newest.c, bindparam("now", type_=BigInteger)
     since = bindparam("listening_since", type_=BigInteger)
-    heard_at = bindparam("heard_at", type_=BigInteger)
-    heard = case((one.created_at >= since, heard_at), else_=one.created_at)
-    known = case((claim.c.asked_at > heard, claim.c.asked_at), else_=heard)
+    until = bindparam("listening_until", type_=BigInteger)
+    by_events = case((one.created_at >= since, until), else_=one.created_at)
+    known = case((claim.c.asked_at > by_events, claim.c.asked_at), else_=by_events)
     reached = []
     for place, (count, is_known) in enumerate(ages):
         rest = bindparam(f"age_{place}", type_=BigInteger)
@@ -270,10 +270,10 @@ class Collections(NameSearch):
         phones are counted. The newest `limit` are looked at: in a long outage the old ones must not
         hide a channel that hangs since. Raises StoreError.
         """
-        since, heard_at = listened or (_LATEST, _LATEST)
+        since, until = listened or (_LATEST, _LATEST)
         values: dict[str, Any] = {
             "of_mode": mode.value, "bound": limit, "now": to_us(now),
-            "listening_since": to_us(since), "heard_at": to_us(heard_at),
+            "listening_since": to_us(since), "listening_until": to_us(until),
         }  # fmt: skip
         every = {**ages, **known}
         forms = []

@@ -57,17 +57,21 @@ INNER JOIN repaid AS p
     AND p.amount = -r.amount
     AND p.place = r.place;
 
+CREATE TEMP VIEW alone_reversals AS
+SELECT l.*
+FROM alone_signed AS l
+ANTI JOIN refunded AS r ON r.row_no = l.row_no
+WHERE l.kind = 'reversal';
+
 -- A payment without a line, and a line of its amount with the wrong sign.
 CREATE TEMP TABLE turned AS
 WITH negative AS (
     SELECT
-        l.*,
+        *,
         row_number() OVER (
-            PARTITION BY l.service_key, l.currency, l.amount ORDER BY l.booked_at, l.row_no
+            PARTITION BY service_key, currency, amount ORDER BY booked_at, row_no
         ) AS place
-    FROM alone_signed AS l
-    ANTI JOIN refunded AS r ON r.row_no = l.row_no
-    WHERE l.kind = 'reversal'
+    FROM alone_reversals
 ),
 
 unbooked AS (
@@ -104,10 +108,8 @@ WITH reversals AS (
         row_number() OVER (
             PARTITION BY a.service_key, a.currency, a.amount ORDER BY a.booked_at, a.row_no
         ) AS place
-    FROM alone_signed AS a
-    ANTI JOIN refunded AS r ON r.row_no = a.row_no
+    FROM alone_reversals AS a
     ANTI JOIN turned AS t ON t.row_no = a.row_no
-    WHERE a.kind = 'reversal'
 ),
 
 booked_over AS (
