@@ -5,7 +5,7 @@ the history.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
@@ -16,9 +16,7 @@ from sqlalchemy import (
     Connection,
     Select,
     Text,
-    and_,
     bindparam,
-    case,
     exists,
     func,
     literal_column,
@@ -34,6 +32,7 @@ from kusanya.state.observation import CollectionState, Observation
 from kusanya.store.queries.collections.hidden import state_of
 from kusanya.store.queries.collections.metadata import has_entry, with_entry
 from kusanya.store.queries.collections.names import NameSearch
+from kusanya.store.queries.collections.open_prompts import Ages, counting
 from kusanya.store.queries.collections.terms import (
     LAST,
     amount_within,
@@ -53,7 +52,7 @@ from kusanya.store.records import (
     SortOrder,
 )
 from kusanya.store.tables.payload import HIDDEN, unpack
-from kusanya.store.tables.schema import claim, collection, metadata_entry, observation
+from kusanya.store.tables.schema import collection, metadata_entry, observation
 from kusanya.store.tables.values import clean, from_us, to_us
 from kusanya.store.writer.batch import Transaction
 from kusanya.store.writer.projection import SHOWN
@@ -128,59 +127,6 @@ def _in_order(
         query = query.where(place > key if upwards else place < key)
     ends = (value, its_id) if upwards else (value.desc(), its_id.desc())
     return query.order_by(*ends).limit(bound_asked())
-
-
-_TICK: Final = timedelta(microseconds=1)
-_LATEST: Final = datetime.max.replace(tzinfo=UTC)
-Ages = Mapping[str | None, timedelta]
-"""An age by channel; that of None is every other channel's."""
-
-
-@cache
-def _open_by_channel(ages: tuple[tuple[int, bool], ...], phones: int) -> Select[Any]:
-    """Return the counts of open collections by channel; made once, as any statement.
-
-    Of each age: how many channels have one of their own, and whether it counts as far as is known;
-    `phones` is the place of the age whose phones are counted.
-    """
-    it = collection.c
-    newest = (
-        select(it.id, it.mode, it.channel, it.created_at, it.phone)
-        .where(it.mode == bindparam("of_mode"), it.final_seen_at.is_(None))
-        .order_by(it.created_at.desc(), it.id.desc())
-        .limit(bound_asked())
-        .subquery()
-    )
-    one, now = newest.c, bindparam("now", type_=BigInteger)
-    since = bindparam("listening_since", type_=BigInteger)
-    until = bindparam("listening_until", type_=BigInteger)
-    by_events = case((one.created_at >= since, until), else_=one.created_at)
-    known = case((claim.c.asked_at > by_events, claim.c.asked_at), else_=by_events)
-    reached = []
-    for place, (count, is_known) in enumerate(ages):
-        rest = bindparam(f"age_{place}", type_=BigInteger)
-        own = [
-            (
-                one.channel == bindparam(f"channel_{place}_{number}", type_=Text),
-                bindparam(f"age_{place}_{number}", type_=BigInteger),
-            )
-            for number in range(count)
-        ]
-        passed = (known if is_known else now) - one.created_at
-        reached.append(passed >= (case(*own, else_=rest) if own else rest))
-    asked = and_(claim.c.collection_id == one.id, claim.c.mode == one.mode)
-    return (
-        select(
-            one.channel,
-            func.min(one.created_at),
-            func.count(),
-            func.count(one.phone.distinct()).filter(reached[phones]),
-            *(func.count().filter(old) for old in reached),
-        )
-        .select_from(newest.outerjoin(claim, asked))
-        .group_by(one.channel)
-        .order_by(one.channel)
-    )
 
 
 class Collections(NameSearch):
@@ -270,21 +216,9 @@ class Collections(NameSearch):
         phones are counted. The newest `limit` are looked at: in a long outage the old ones must not
         hide a channel that hangs since. Raises StoreError.
         """
-        since, until = listened or (_LATEST, _LATEST)
-        values: dict[str, Any] = {
-            "of_mode": mode.value, "bound": limit, "now": to_us(now),
-            "listening_since": to_us(since), "listening_until": to_us(until),
-        }  # fmt: skip
-        every = {**ages, **known}
-        forms = []
-        for place, (of_age, of) in enumerate(every.items()):
-            own = [(name, age) for name, age in of.items() if name is not None]
-            values[f"age_{place}"] = of[None] // _TICK
-            for number, (name, age) in enumerate(own):
-                values[f"channel_{place}_{number}"] = name
-                values[f"age_{place}_{number}"] = age // _TICK
-            forms.append((len(own), of_age in known))
-        query = _open_by_channel(tuple(forms), list(every).index(phones))
+        query, values = counting(
+            mode, ages, known, now=now, listened=listened, phones=phones, limit=limit
+        )
         with self._reading("count open collections") as connection:
             return tuple(
                 OpenPrompts(
@@ -292,7 +226,7 @@ class Collections(NameSearch):
                     count=count,
                     oldest_at=from_us(oldest),
                     phones=on_phones,
-                    older=dict(zip(every, older, strict=True)),
+                    older=dict(zip((*ages, *known), older, strict=True)),
                 )
                 for channel, oldest, count, on_phones, *older in connection.execute(query, values)
             )
