@@ -9,6 +9,7 @@ import msgspec
 import pandas as pd
 import pytest
 from tests.kit.books import books_of
+from tests.kit.frames import breaks_of
 
 from kusanya_books import columns
 from kusanya_books.match import breaks, ledger
@@ -90,7 +91,7 @@ def test_lines_that_are_no_payment_are_rows_of_their_own_and_part_of_the_bridge(
         "service total": 1_000,
         "unexplained": 0,
     }
-    assert found.breaks == 0
+    assert breaks_of(found) == 0
     aged = dict(zip(found.ageing["break_code"], found.ageing["bridge_effect"], strict=True))
     assert (aged["refund"], aged["bank_charges"]) == (-300, -7)
 
@@ -338,7 +339,7 @@ def test_what_crosses_the_periods_edge_within_the_grace_is_told_from_what_comes_
 ) -> None:
     for found, code in zip(crossed(edge, form), EDGES[edge][2:], strict=True):
         assert set(codes(found).values()) == {code}
-        assert found.breaks == 0
+        assert breaks_of(found) == 0
 
 
 def test_a_reference_is_found_in_any_case_and_with_spaces_and_shown_as_both_wrote_it(

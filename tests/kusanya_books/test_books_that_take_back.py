@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kit.books import books_of
+from tests.kit.frames import breaks_of
 
 from kusanya_books import columns
 from kusanya_books.match import ledger
@@ -319,7 +320,7 @@ def test_a_break_tells_its_sum_and_a_wrong_sign_stands_with_its_payment(
     assert (alone["break_code"], alone["bridge_effect"]) == ("reversal_alone", -500_000)
     assert (turned["amount_ledger"], turned["amount_service"]) == (-1_000, 1_000)
     assert (turned["bridge_effect"], turned["collection_id"]) == (-2_000, "col_1")
-    assert found.breaks == 2
+    assert breaks_of(found) == 2
 
 
 def spelled(row: Row) -> str:
@@ -361,7 +362,7 @@ def test_no_money_of_the_books_that_nothing_explains_leaves_them_without_a_break
         ]
         found = ledger.match(collections_of(*known), books_of(*lines), period=MARCH)
         assert found.unexplained == 0
-        if found.breaks:
+        if breaks_of(found):
             return
         for order in {(spelled(one), one["currency"]) for one in lines}:
             mine = [one["amount"] for one in lines if (spelled(one), one["currency"]) == order]

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kit.frames import breaks_of
 from tests.kit.movements import movements_of
 
 from kusanya_books import columns
@@ -76,7 +77,7 @@ def test_a_payout_is_found_by_what_a_credit_names_by_its_amount_and_day_and_by_e
     }
     keys = dict(zip(found.rows["line_no"], found.rows["group_key"], strict=True))
     assert (keys[7], keys[8]) == ("line 7 of statement.csv", "PO-0004")
-    assert (found.breaks, found.unexplained) == (0, 0)
+    assert (breaks_of(found), found.unexplained) == (0, 0)
 
 
 def test_every_fault_of_the_bank_has_a_name_and_its_sum_in_the_bridge() -> None:

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kit.frames import breaks_of
 from tests.kit.statements import statement_of
 from tests.kusanya_books.plain_legs import Row, check_order, day_of, drawn, first
 
@@ -596,7 +597,7 @@ def agree(
     assert verdicts_of(found) == sorted(map(as_verdict, wanted), key=repr)
     standing = dict(zip(found.rows["break_code"], found.rows["standing"], strict=True))
     assert standing == {code: STANDING.get(code, BREAK) for code in standing}
-    assert found.breaks == sum(row["code"] not in STANDING for row in wanted)
+    assert breaks_of(found) == sum(row["code"] not in STANDING for row in wanted)
     assert found.rows["lines"].sum() == len(lines)
     check_bridge(found.bridge, rows, lines, item=item)
     check_effects(found.bridge, wanted)

@@ -87,11 +87,6 @@ class LedgerMatch(msgspec.Struct, frozen=True, kw_only=True):
     Parquet where the collections are."""
 
     @property
-    def breaks(self) -> int:
-        """Return how many rows are breaks that nobody has accepted."""
-        return int(break_life.stands(self.rows).sum())
-
-    @property
     def unexplained(self) -> int:
         """Return the sum of what the bridges leave unexplained, signs aside; 0 is the goal."""
         left = self.bridge.loc[self.bridge["line"] == "unexplained", "amount"]

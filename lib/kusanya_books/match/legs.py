@@ -31,11 +31,6 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.bridge.loc[self.bridge["line"] == self.other_side, "rows"].sum())
 
     @property
-    def breaks(self) -> int:
-        """Return how many rows are breaks."""
-        return int((self.rows["standing"] == "break").sum())
-
-    @property
     def unexplained(self) -> int:
         """Return the sum of what the bridges leave unexplained, signs aside; 0 is the goal."""
         left = self.bridge.loc[self.bridge["line"] == "unexplained", "amount"]
