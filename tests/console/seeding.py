@@ -198,7 +198,7 @@ class Seed:
         if state is not None:
             attempt = {"outcome": "lost", "status": None, "request_id": None, "took_us": 10_004_000}
             at = sent_at + timedelta(seconds=10)
-            end_attempt(self.store, row.id, 1, at=at, state=state, **(attempt | ended)).result()
+            end_attempt(self.store, row.id, 1, at=at, state=state, **(attempt | ended))
 
     def then_out_of_reach(self, n: int, *, lost: int, unreached: int) -> None:
         """Record the further attempts of a creation: lost ones, then such as never left."""
@@ -211,7 +211,7 @@ class Seed:
                 f"int_{n:08}", number, at=at, state=IntentState.UNKNOWN, outcome=outcome,
                 status=None, request_id=None, took_us=4_000,
                 sentence=never if outcome == "not_sent" else "no answer in time",
-            ).result()  # fmt: skip
+            )  # fmt: skip
 
     def intents(self) -> None:
         """Record creations in every state, three of them without a known outcome."""

@@ -77,7 +77,7 @@ def unknown(store: Store, clock: ManualClock, *, ago: timedelta, profile: str = 
     end_attempt(store,
         row.id, 1, at=at + timedelta(seconds=10), state=IntentState.UNKNOWN, outcome="lost",
         status=None, request_id=None, took_us=10_000_000,
-    ).result()  # fmt: skip
+    )  # fmt: skip
     return row.id
 
 

@@ -172,7 +172,7 @@ def fill(seed: Any, texts: Sequence[str], clock: ManualClock) -> None:
             made.id, 1, at=at, state=(IntentState.UNKNOWN, IntentState.REFUSED)[n % 2],
             outcome=next(spare), status=None, request_id=next(spare), took_us=1,
             sentence=next(spare),
-        ).result()  # fmt: skip
+        )  # fmt: skip
         store.notes.add(found.id, Note(next(spare)), author=next(spare), mode=Mode.LIVE)
         store.audit.add(actor=next(spare), act=next(spare), subject=found.id, detail=next(spare))
 

@@ -68,7 +68,7 @@ def lost_creation(store: Store, clock: ManualClock) -> None:
     end_attempt(store,
         row.id, 1, at=at, state=IntentState.UNKNOWN, outcome="lost",
         status=None, request_id=None, took_us=10_000_000,
-    ).result()  # fmt: skip
+    )  # fmt: skip
 
 
 def test_a_whole_incident_is_worked_by_its_lines_alone(

@@ -70,7 +70,8 @@ def end_attempt(
     request_id: str | None = None,
     took_us: int | None = None,
     **said: Any,
-) -> "Future[IntentRow]":
-    """Keep how an attempt ended, as `Store.intents.finish_attempt` does."""
+) -> IntentRow:
+    """Keep how an attempt ended, and return the intent, as `Store.intents.finish_attempt` does."""
     end = AttemptEnd(at=at, outcome=outcome, status=status, request_id=request_id, took_us=took_us)
-    return store.intents.finish_attempt(intent_id, number, end, state=state, **said)
+    finished = store.intents.finish_attempt(intent_id, number, end, state=state, **said)
+    return finished.result().intent

@@ -34,7 +34,7 @@ from kusanya.intents.recorded_attempts import IntentExists, RecordedAttempts
 from kusanya.intents.resolving import OPEN, review
 from kusanya.intents.send_target import SendTarget
 from kusanya.store import Store
-from kusanya.store.records import IntentRow, NewIntent, Repeat
+from kusanya.store.records import CollectionRow, IntentRow, NewIntent, Repeat
 from kusanya.store.records.intent_rules import check_order, other_body
 from kusanya.store.records.order import OVER, OrderFacts, OrderStatus, judge
 from kusanya.telemetry.tracing import SpanName, is_on, record_span
@@ -53,6 +53,8 @@ class Creation(msgspec.Struct, frozen=True, kw_only=True):
 
     intent: IntentRow
     collection: Collection
+    row: CollectionRow | None = None
+    """The collection as the store had it with a first answer; None after any other end."""
 
 
 def create(
@@ -201,6 +203,7 @@ def _exchange(
         response = collection.response
         if response is not None and response.replayed:
             collection = yield from _now(store, core, collection)
+            recorded.answered = None
     except GeneratorExit:
         raise  # nobody carries out steps any more
     except Exception as error:
@@ -212,7 +215,7 @@ def _exchange(
         # Cancelled or interrupted, at any point.
         yield from call(partial(_release, recorded.lease, recorded.cut_short))
         raise
-    return Creation(intent=recorded.intent, collection=collection)
+    return Creation(intent=recorded.intent, collection=collection, row=recorded.answered)
 
 
 def _present(store: Store, core: Core, intent: IntentRow) -> Effects[Creation]:

@@ -28,8 +28,10 @@ from kusanya.intents.window import check_window, effect_possible, latest
 from kusanya.store import Store
 from kusanya.store.records import (
     AttemptEnd,
+    AttemptFinish,
     AttemptRow,
     AttemptStart,
+    CollectionRow,
     IntentRow,
     IntentState,
     NewIntent,
@@ -79,6 +81,8 @@ class RecordedAttempts:
         self._may_leave = False
         """The attempt under way may have been sent."""
         self._intent = intent
+        self.answered: CollectionRow | None = None
+        """The collection of an answer as the store had it when that became durable."""
         self.effect_possible: bool = effect_possible(before)
 
     @property
@@ -113,7 +117,8 @@ class RecordedAttempts:
     def end(self, result: Classification[Any]) -> Effects[None]:
         """Make the end of the attempt durable, and with it the fact that an answer is."""
         self._under_way = False
-        self._intent = yield from await_durable(lambda: self._finish(result))
+        finished = yield from await_durable(lambda: self._finish(result))
+        self._intent, self.answered = finished.intent, finished.collection
         self._log_end(result)
 
     def cut_short(self) -> None:
@@ -128,7 +133,7 @@ class RecordedAttempts:
             return
         if self._under_way:
             result = _cut_short(left=self._may_leave)
-            self._intent = self._finish(result).result()
+            self._intent = self._finish(result).result().intent
             self._log_end(result)
         self._lease.release()
 
@@ -151,7 +156,7 @@ class RecordedAttempts:
             },
         )
 
-    def _finish(self, result: Classification[Any]) -> "Future[IntentRow]":
+    def _finish(self, result: Classification[Any]) -> "Future[AttemptFinish]":
         now = self._latest_at = self._clock.now()
         self._took_s = self._clock.monotonic() - self._began
         self.effect_possible = self.effect_possible or result.effect_possible

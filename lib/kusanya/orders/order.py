@@ -11,6 +11,7 @@ from kusanya.store import Store
 from kusanya.store.records import CollectionRow
 from kusanya.store.records.order import (
     Attempt,
+    OrderFacts,
     OrderJudgement,
     OrderReason,
     OrderStatus,
@@ -63,13 +64,17 @@ def read(
     not_asked: NotAsked | None = None,
 ) -> Order:
     """Return an order as the store knows it. Raises StoreError."""
-    facts = store.intents.order(mode, reference)
+    return order_of(store.intents.order(mode, reference), now=now, not_asked=not_asked)
+
+
+def order_of(facts: OrderFacts, *, now: datetime, not_asked: NotAsked | None = None) -> Order:
+    """Return the order that `facts` make."""
     found = judge(facts)
     is_open = found.status in {OrderStatus.ASKED, OrderStatus.UNKNOWN}
     held_s = None if not_asked is None else not_asked.wait_s
     return Order(
-        reference=reference,
-        mode=mode,
+        reference=facts.reference,
+        mode=facts.mode,
         status=found.status,
         reason=found.reason,
         attempts=attempts_of(facts),

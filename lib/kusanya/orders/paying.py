@@ -1,6 +1,6 @@
 """The steps of `pay`, for both clients: look, go on with what is open, and only then ask anew."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -23,8 +23,9 @@ from kusanya.errors import (
     ServiceUnavailable,
 )
 from kusanya.intents.creating import create, mode_of, proceed
-from kusanya.orders.order import NotAsked, Order, read, seconds
+from kusanya.orders.order import NotAsked, Order, order_of, read, seconds
 from kusanya.store import Store
+from kusanya.store.records import CollectionRow
 from kusanya.store.records.order import (
     OrderFacts,
     OrderJudgement,
@@ -103,7 +104,8 @@ def paying(store: Store, core: Core, wish: Wish, limits: Limits) -> Effects[Orde
     """Have an order paid, and return what it has come to."""
     mode = mode_of(core)
     phone = wish.request(1).wire_phone()  # what cannot be sent is refused before anything
-    facts = yield from call(partial(store.intents.order, mode, wish.reference))
+    look = partial(_look, store, core, wish.reference, mode=mode, phone=phone, limits=limits)
+    facts, recent = yield from call(look)
     found = judge(facts)
     if found.status is OrderStatus.UNKNOWN and found.intent is not None:
         _check_amount(found, wish)
@@ -115,32 +117,44 @@ def paying(store: Store, core: Core, wish: Wish, limits: Limits) -> Effects[Orde
         except IntentError as error:
             if error.reason not in _STAYS_OPEN:
                 raise
-        facts = yield from call(partial(store.intents.order, mode, wish.reference))
+        facts, recent = yield from call(look)
         found = judge(facts)
     _check_amount(found, wish)
     not_asked = None
     if found.may_be_asked:
-        now = core.clock.now()
-        held = partial(_held_back, store, facts, phone, limits=limits, now=now)
-        not_asked = yield from call(held)
+        not_asked = _held_back(facts, recent, limits=limits, now=core.clock.now())
         if not_asked is None and wish.unless_down:
             not_asked = yield from call(partial(_channel_down, store, mode, phone))
         if not_asked is None:
-            yield from _ask(store, core, wish, facts)
+            asked = yield from _ask(store, core, wish, facts)
+            if asked is not None:
+                return order_of(asked, now=core.clock.now())
     again = partial(read, store, mode, wish.reference, now=core.clock.now(), not_asked=not_asked)
     return (yield from call(again))
 
 
-def _ask(store: Store, core: Core, wish: Wish, facts: OrderFacts) -> Effects[None]:
-    """Make the next attempt, unless another worker makes it at this moment."""
+def _ask(store: Store, core: Core, wish: Wish, facts: OrderFacts) -> Effects[OrderFacts | None]:
+    """Make the next attempt, unless another worker makes it at this moment.
+
+    Returns the facts with its open prompt; None for any other end: the store says how far it came.
+    """
     try:
         request = wish.request(len(attempts_of(facts)) + 1)
-        yield from create(store, core, request, order=facts)
+        made = yield from create(store, core, request, order=facts)
     except _PASSING:
-        pass  # the store says how far it came
+        return None
     except IntentError as error:
         if error.reason not in _OTHERS:
             raise
+        return None
+    if made.row is None or made.row.final_seen_at is not None:
+        return None
+    # Nothing else of the order was open or paid in the transaction that began the attempt.
+    return msgspec.structs.replace(
+        facts,
+        intents=(made.intent, *facts.intents),
+        collections=(made.row, *facts.collections),
+    )
 
 
 def _check_amount(found: OrderJudgement, wish: Wish) -> None:
@@ -155,15 +169,22 @@ def _check_amount(found: OrderJudgement, wish: Wish) -> None:
         )
 
 
+def _look(
+    store: Store, core: Core, reference: str, *, mode: Mode, phone: str, limits: Limits
+) -> tuple[OrderFacts, tuple[CollectionRow, ...]]:
+    """Return what is known of the order, and of the payments of its phone within a day."""
+    enough = max(_READ, limits.phone_hour, limits.phone_day)
+    since = core.clock.now() - _DAY
+    return store.intents.order_and_phone(mode, reference, phone, since=since, limit=enough)
+
+
 def _held_back(
-    store: Store, facts: OrderFacts, phone: str, *, limits: Limits, now: datetime
+    facts: OrderFacts, recent: Sequence[CollectionRow], *, limits: Limits, now: datetime
 ) -> NotAsked | None:
     """Return the limit that another prompt would break, or None."""
     if len(attempts_of(facts)) >= limits.attempts:
         return NotAsked(limit="attempts", wait_s=None)
-    enough = max(_READ, limits.phone_hour, limits.phone_day)
-    asked = store.collections.by_phone(facts.mode, phone, since=now - _DAY, limit=enough)
-    rows = [row for row in asked if row.created_at > now - _DAY]
+    rows = [row for row in recent if row.created_at > now - _DAY]
     hour = [row for row in rows if row.created_at > now - _HOUR]
     pins = [row for row in hour if row.failure_code == _WRONG_PIN]
     for limit, found, most, span in (

@@ -232,7 +232,7 @@ def unknown(shop: Shop, number: int, sent_ago: timedelta, **closed: Any) -> None
         request_id=None,
         took_us=1,
         state=IntentState.UNKNOWN,
-    ).result()
+    )
 
 
 def test_windows_that_close_are_counted_behind_however_many_newer_creations(shop: Shop) -> None:

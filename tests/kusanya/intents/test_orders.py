@@ -310,6 +310,37 @@ def test_where_another_worker_is_quicker_its_attempt_is_what_is_told(
     assert (order.status, len(order.attempts), len(shop.made)) == (OrderStatus.ASKED, 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("status", "seen"),
+    [
+        ("pending", OrderStatus.ASKED),
+        ("succeeded", OrderStatus.PAID),
+        ("failed", OrderStatus.UNPAID),
+    ],
+)
+def test_what_an_event_said_before_the_answer_came_is_what_is_told(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, status: str, seen: OrderStatus
+) -> None:
+    make = shop.service._new
+
+    def quick(collection_id: str, asked: dict[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = make(collection_id, asked)
+        shop.service.collections[collection_id] = dict(made)
+        if status == "pending":
+            shop.service.collections[collection_id]["status"] = status
+            shop.tell(collection_id)
+        else:
+            shop.end(collection_id, status)
+        return made
+
+    monkeypatch.setattr(shop.service, "_new", quick)
+    order = shop.pay()
+    [attempt] = order.attempts
+    assert attempt.collection is not None
+    assert (order.status, attempt.collection.status) == (seen, status)
+    assert order == orders.get(shop.store, "order-1", mode=Mode.TEST)
+
+
 def test_what_no_other_worker_explains_is_an_error(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,6 +93,7 @@ class OrderMachine(RuleBasedStateMachine):
                 self.store, self._client(), reference, amount=amount, phone=phone, limits=FREE
             )
             assert order.status is not OrderStatus.UNPAID
+            assert order == orders.get(self.store, reference, mode=Mode.TEST)
         self.service.faults = []
 
     @rule(

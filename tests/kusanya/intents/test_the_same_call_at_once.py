@@ -131,7 +131,7 @@ def test_whoever_waited_gets_what_became_of_the_first(
         end_attempt(store,
             intent.id, 1, at=clock.now(), outcome="answered", status=202, request_id=None,
             took_us=1, state=IntentState.ANSWERED, collection_id="col_1", by=holder,
-        ).result()  # fmt: skip
+        )  # fmt: skip
 
     client = new_client()
     client.core.clock = client._clock = Meanwhile(clock, answered)

@@ -189,7 +189,7 @@ def test_a_sweep_that_looked_before_the_answer_does_not_undo_it(
                         took_us=1,
                         state=IntentState.ANSWERED,
                         collection_id="col_1",
-                    ).result()
+                    )
                 )
             return found
 
@@ -340,6 +340,6 @@ def test_a_late_answer_leaves_what_a_person_decided(
     late = end_attempt(store,
         intent.id, begun.number, at=clock.now(), outcome="answered", status=202, request_id=None,
         took_us=1, state=state, collection_id="col_2", sentence="it was answered",
-    ).result()  # fmt: skip
+    )  # fmt: skip
     assert (late.state, late.outcome) == (IntentState.SETTLED, decided.outcome)
     assert late.collection_id == (named or "col_2"), "another payment is never put in its place"

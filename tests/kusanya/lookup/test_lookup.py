@@ -286,7 +286,7 @@ def test_a_new_request_is_safe_only_when_nothing_on_the_phone_is_open_or_unknown
     end_attempt(store,
         intent.id, 1, at=NOW, outcome="lost", status=None, request_id=None, took_us=None,
         state=IntentState.UNKNOWN,
-    ).result()  # fmt: skip
+    )  # fmt: skip
     assert new_request(timeline_of(store, "7")).reason is Reason.UNKNOWN_ON_PHONE
     assert not new_request(timeline_of(store, "7")).safe, "an outcome on the same phone is unknown"
 

@@ -41,4 +41,4 @@ def unanswered(store: Store, number: int = 1, *, amount: int = 5000) -> IntentRo
         request_id=None,
         took_us=None,
         state=IntentState.UNKNOWN,
-    ).result()
+    )

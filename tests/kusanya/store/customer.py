@@ -59,7 +59,7 @@ def end(
         collection_id=collection_id,
         sentence=sentence,
         by="me",
-    ).result()
+    )
 
 
 def fill(store: Store, make: Any) -> None:

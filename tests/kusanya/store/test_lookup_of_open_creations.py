@@ -62,7 +62,7 @@ def created(store: Store, clock: ManualClock) -> Callable[..., IntentRow]:
         attempt = {"outcome": "lost", "status": None, "request_id": None, "took_us": 10_000_000}
         end_attempt(
             store, row.id, 1, at=at + timedelta(seconds=10), state=state, **(attempt | ended)
-        ).result()
+        )
         return row
 
     return make

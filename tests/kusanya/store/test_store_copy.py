@@ -114,7 +114,7 @@ class Life:
                 id_, number, at=self.clock.now(), outcome="answered" if answered else "lost",
                 status=202 if answered else None, request_id=f"req_{number}", took_us=5,
                 state=state, collection_id="col_1" if answered else None, sentence="because",
-            ).result()  # fmt: skip
+            )  # fmt: skip
             self.open[id_] = number, False
             if answered:
                 del self.open[id_]

@@ -1,6 +1,5 @@
 """Intents: one per key, one lease at a time, attempts that are durable before they are sent."""
 
-from concurrent.futures import Future
 from datetime import timedelta
 from typing import Any
 
@@ -70,7 +69,7 @@ def test_an_attempt_is_numbered_and_the_first_sending_is_kept(store: Store, make
         took_us=2_000_000,
         state=IntentState.UNKNOWN,
         sentence="no answer",
-    ).result()
+    )
     assert (sent.state, sent.outcome) == (IntentState.UNKNOWN, "no answer")
     second = store.intents.begin_attempt(intent.id, at=make.noon + timedelta(minutes=1))
     row = store.intents.get(intent.id)
@@ -91,7 +90,7 @@ def test_an_attempt_is_numbered_and_the_first_sending_is_kept(store: Store, make
         took_us=80_000,
         state=IntentState.ANSWERED,
         collection_id="col_1",
-    ).result()
+    )
     assert (answered.state, answered.collection_id) == (IntentState.ANSWERED, "col_1")
     with pytest.raises(IntentError, match="answered"):
         store.intents.begin_attempt(intent.id, at=make.noon)
@@ -110,7 +109,7 @@ def test_ending_an_attempt_that_was_never_begun_is_refused(store: Store, make: A
             request_id=None,
             took_us=None,
             state=IntentState.UNKNOWN,
-        ).result()
+        )
     with pytest.raises(IntentError, match="no such intent"):
         store.intents.begin_attempt("int_unknown", at=make.noon)
 
@@ -130,7 +129,7 @@ def test_a_late_answer_does_not_undo_a_resolution(store: Store, make: Any) -> No
         took_us=1,
         state=IntentState.UNKNOWN,
         sentence="no answer",
-    ).result()
+    )
     assert (late.state, late.collection_id) == (IntentState.SETTLED, "col_1")
     assert late.outcome == "the event evt_1 says so"
 
@@ -197,7 +196,7 @@ def test_a_reference_is_taken_once_unless_somebody_says_why(store: Store, make: 
         took_us=1,
         state=IntentState.ANSWERED,
         collection_id="col_1",
-    ).result()
+    )
     store.record(make.observation(1, source=Source.POLL, status="created", reference="INV-1"))
     with pytest.raises(IntentError, match="prompt may still be open"):
         begin(store, make, "key-3", repeat=why)
@@ -293,7 +292,7 @@ def test_threads_that_take_one_reference_at_once_leave_one_intent(store: Store, 
     assert len(store.intents.page().rows) == 1
 
 
-def answer(store: Store, make: Any, begun: AttemptStart, fact: Observation) -> "Future[IntentRow]":
+def answer(store: Store, make: Any, begun: AttemptStart, fact: Observation) -> IntentRow:
     return end_attempt(
         store,
         begun.intent.id,
@@ -317,7 +316,7 @@ def test_an_answer_its_fact_and_the_end_of_the_lease_are_one_transaction(
     answered = make.observation(1, source=Source.ANSWER)
     commits: list[None] = []
     event.listen(store._engines.writer, "commit", lambda _: commits.append(None))
-    row = answer(store, make, begun, answered).result()
+    row = answer(store, make, begun, answered)
     assert commits == [None]
     assert row == store.intents.get(begun.intent.id)
     assert (row.state, row.collection_id, row.claimed_by) == (IntentState.ANSWERED, "col_1", None)
@@ -331,9 +330,8 @@ def test_an_answer_whose_fact_cannot_be_kept_ends_nothing(store: Store, make: An
     begun = begin(store, make)
     answered = make.observation(1, source=Source.ANSWER)
     absurd = replace(answered, collection=replace(answered.collection, amount=2**70))
-    ended = answer(store, make, begun, absurd)
     with pytest.raises(StoreUnavailable, match="cannot be kept"):
-        ended.result()
+        answer(store, make, begun, absurd)
     assert store.intents.get(begun.intent.id) == begun.intent
     [attempt] = store.intents.attempts(begun.intent.id)
     assert attempt.ended_at is None
@@ -354,8 +352,8 @@ def test_only_an_answer_changes_an_intent_that_is_over(
         state=IntentState.ANSWERED,
         collection_id="col_1",
         **ended,
-    ).result()
-    row = end_attempt(store, begun.intent.id, 1, outcome="lost", state=late, **ended).result()
+    )
+    row = end_attempt(store, begun.intent.id, 1, outcome="lost", state=late, **ended)
     assert (row.state, row.collection_id) == (IntentState.ANSWERED, "col_1")
     assert [a.outcome for a in store.intents.attempts(begun.intent.id)] == ["lost", "answered"]
 

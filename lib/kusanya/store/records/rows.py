@@ -277,6 +277,13 @@ class AttemptStart(msgspec.Struct, frozen=True, kw_only=True):
     new: bool
 
 
+class AttemptFinish(msgspec.Struct, frozen=True, kw_only=True):
+    """An intent after an attempt, and of an answered one the collection as the store has it."""
+
+    intent: IntentRow
+    collection: CollectionRow | None = None
+
+
 class Repeat(msgspec.Struct, frozen=True, kw_only=True):
     """Who uses a reference once more, and why; audited."""
 

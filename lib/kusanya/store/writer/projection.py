@@ -142,5 +142,15 @@ def to_row(values: Sequence[Any]) -> CollectionRow:
     return CollectionRow(*said)
 
 
+_shown: Final[Callable[[ProjectedRow], tuple[Any, ...]]] = attrgetter(
+    *CollectionRow.__struct_fields__
+)
+
+
+def shown(row: ProjectedRow) -> CollectionRow:
+    """Return the record of a row that the writer has at hand."""
+    return to_row(_shown(row))
+
+
 def _countable(number: int) -> int:
     return max(-AMOUNT_COUNTED_MAX, min(AMOUNT_COUNTED_MAX, number))

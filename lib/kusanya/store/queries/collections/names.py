@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, bindparam, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, literal_column, select
 
 from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.store.queries.collections.metadata import MetadataSearch
@@ -87,11 +87,8 @@ class NameSearch(MetadataSearch):
         self, mode: Mode, phone: str, *, since: datetime | None = None, limit: int = 50
     ) -> tuple[CollectionRow, ...]:
         """Return the collections of a phone, with or without a leading +, newest first."""
-        digits, with_plus = phone_spellings(phone)
-        asked = {"of_mode": mode.value, "digits": digits, "with_plus": with_plus, "bound": limit}
-        if since is None:
-            return self._rows(_BY_PHONE, asked)
-        return self._rows(_BY_PHONE_SINCE, {**asked, "since": to_us(since)})
+        with self._reading("read collections") as connection:
+            return of_phone(connection, mode, phone, since=since, limit=limit)
 
     def by_phone_end(
         self,
@@ -128,4 +125,21 @@ class NameSearch(MetadataSearch):
 
     def _rows(self, query: Select[Any], asked: dict[str, Any]) -> tuple[CollectionRow, ...]:
         with self._reading("read collections") as connection:
-            return tuple([to_row(row) for row in connection.execute(query, asked)])
+            return _shown(connection, query, asked)
+
+
+def of_phone(
+    connection: Connection, mode: Mode, phone: str, *, since: datetime | None, limit: int
+) -> tuple[CollectionRow, ...]:
+    """Return the collections of a phone, with or without a leading +, newest first."""
+    digits, with_plus = phone_spellings(phone)
+    asked = {"of_mode": mode.value, "digits": digits, "with_plus": with_plus, "bound": limit}
+    if since is None:
+        return _shown(connection, _BY_PHONE, asked)
+    return _shown(connection, _BY_PHONE_SINCE, {**asked, "since": to_us(since)})
+
+
+def _shown(
+    connection: Connection, query: Select[Any], asked: dict[str, Any]
+) -> tuple[CollectionRow, ...]:
+    return tuple([to_row(row) for row in connection.execute(query, asked)])

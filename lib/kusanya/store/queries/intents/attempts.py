@@ -29,8 +29,10 @@ from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.queries.restores import check_restored
 from kusanya.store.records import (
     AttemptEnd,
+    AttemptFinish,
     AttemptRow,
     AttemptStart,
+    CollectionRow,
     IntentRow,
     IntentState,
     NewIntent,
@@ -40,6 +42,7 @@ from kusanya.store.records.order import OVER
 from kusanya.store.tables.schema import intent_attempt
 from kusanya.store.tables.values import clean, maybe_clean, to_us
 from kusanya.store.writer.batch import Transaction
+from kusanya.store.writer.projection import ProjectedRow, shown
 
 # Made once: building a statement costs many times what running it does.
 _BEGIN: Final = insert(intent_attempt)
@@ -140,16 +143,17 @@ class IntentAttempts(StorePart):
         sentence: str | None = None,
         observation: Observation | None = None,
         by: str | None = None,
-    ) -> "Future[IntentRow]":
+    ) -> "Future[AttemptFinish]":
         """Keep how an attempt ended, what was observed, and what the intent is now.
 
         `sentence` is the intent's outcome for people. An intent that was settled meanwhile stays
         settled, and only an answer changes one that is over otherwise.
         Where the intent is over, a lease held `by` the caller is given up. The future resolves to
-        the intent once all of it is durable, and fails with IntentError for an unknown attempt.
+        the intent, and the collection that was observed, once all of it is durable, and fails with
+        IntentError for an unknown attempt.
         """
 
-        def act(writing: Transaction) -> IntentRow:
+        def act(writing: Transaction) -> AttemptFinish:
             row = the_intent(writing.connection, intent_id)
             ended = {
                 "of": intent_id,
@@ -170,7 +174,7 @@ class IntentAttempts(StorePart):
             # What a person or an event named is not exchanged for another one.
             settled_as = row.collection_id if row.state is IntentState.SETTLED else None
             free = now in OVER and by is not None and row.claimed_by == by
-            return change(
+            intent = change(
                 writing,
                 row,
                 at=end.at,
@@ -180,6 +184,7 @@ class IntentAttempts(StorePart):
                 claimed_by=None if free else row.claimed_by,
                 claimed_until=None if free else row.claimed_until,
             )
+            return AttemptFinish(intent=intent, collection=_observed(writing, observation))
 
         return self._queue(act, observation=observation)
 
@@ -194,6 +199,15 @@ def _what_stands(
         return row.state, row.outcome
     # An answer ends what an earlier attempt's failure said of the intent.
     return state, said or (None if is_answer else row.outcome)
+
+
+def _observed(writing: Transaction, observation: Observation | None) -> CollectionRow | None:
+    """Return the collection that was just observed, as all that is known of it makes it."""
+    if observation is None:
+        return None
+    found = writing.known(writing.statements.known_collections, [observation.collection.id])
+    rows = (shown(ProjectedRow._make(values)) for values in found)
+    return next((row for row in rows if row.mode is observation.observed_in), None)
 
 
 def _under_key(writing: Transaction, new: NewIntent) -> IntentRow | None:

@@ -24,6 +24,7 @@ from sqlalchemy import (
 
 from kusanya.domain.collection_columns import NAME_MAX
 from kusanya.errors import IntentError, IntentReason
+from kusanya.store.queries.collections.names import of_phone
 from kusanya.store.queries.collections.terms import phone_spellings
 from kusanya.store.queries.intents.attempts import IntentAttempts
 from kusanya.store.queries.intents.order import order_of
@@ -41,6 +42,7 @@ from kusanya.store.queries.notes_and_audit import audited
 from kusanya.store.queries.planner_hints import bound_asked, unindexed
 from kusanya.store.records import (
     AttemptRow,
+    CollectionRow,
     Decision,
     IntentRow,
     IntentState,
@@ -337,18 +339,31 @@ class Intents(IntentAttempts):
         Raises ValueError for one that is not kept as it is: two of them could be kept alike, and
         what was paid under one would be told of the other. Raises StoreError.
         """
-        if clean(reference, NAME_MAX) != reference:
-            raise ValueError(
-                f"the reference of an order has at most {NAME_MAX} characters, without NUL and "
-                "lone surrogates"
-            )
+        _check_reference(reference)
         with self._reading_one_moment("read an order") as connection:
             return order_of(connection, mode, reference)
+
+    def order_and_phone(
+        self, mode: Mode, reference: str, phone: str, *, since: datetime, limit: int
+    ) -> tuple[OrderFacts, tuple[CollectionRow, ...]]:
+        """Do what `order` does, and return the newest collections of a phone as of that moment."""
+        _check_reference(reference)
+        with self._reading_one_moment("read an order") as connection:
+            recent = of_phone(connection, mode, phone, since=since, limit=limit)
+            return order_of(connection, mode, reference), recent
 
     def by_reference(self, mode: Mode, *references: str) -> tuple[IntentRow, ...]:
         """Return the intents with exactly this reference, or one of several, newest first."""
         with self._reading("read intents") as connection:
             return same_reference(connection, mode, *references)
+
+
+def _check_reference(reference: str) -> None:
+    if clean(reference, NAME_MAX) != reference:
+        raise ValueError(
+            f"the reference of an order has at most {NAME_MAX} characters, without NUL and "
+            "lone surrogates"
+        )
 
 
 def _to_attempt(row: RowMapping) -> AttemptRow:
