@@ -101,6 +101,20 @@ class Transaction:
         if start < len(rows):
             self._cursor.executemany(statement, rows[start:])
 
+    def run_alone(self, act: Act) -> Any:
+        """Run `act`; where it fails its own part is taken back, nobody else's, and it is raised."""
+        head, called = self.head, len(self.after_commit)
+        self._cursor.execute("SAVEPOINT act")
+        try:
+            result = act(self)
+        except Exception:
+            self._cursor.execute("ROLLBACK TO SAVEPOINT act")
+            self.head = head
+            del self.after_commit[called:]
+            raise
+        self._cursor.execute("RELEASE SAVEPOINT act")
+        return result
+
     def finish(self) -> None:
         """Move the journal's end to the last place taken."""
         if self.head != self._start:
@@ -364,19 +378,11 @@ def _refused(error: Exception) -> WriteFailure:
 
 
 def _act(writing: Transaction, act: Act) -> Any:
-    # An act that fails half-way takes back its own part and nobody else's.
-    head, called = writing.head, len(writing.after_commit)
-    nested = writing.connection.begin_nested()
     try:
-        result = act(writing)
+        return writing.run_alone(act)
     except Exception as error:
-        nested.rollback()
-        writing.head = head
-        del writing.after_commit[called:]
         if isinstance(error, KusanyaError | LookupError):
             return WriteFailure(error)
         if is_outage(error):
             raise
         return _refused(error)
-    nested.commit()
-    return result

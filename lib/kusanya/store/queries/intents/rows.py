@@ -27,13 +27,16 @@ _BY_KEY: Final = select(*INTENT_COLUMNS).where(
     intent.c.profile == bindparam("of_profile"),
     intent.c.idempotency_key.in_((bindparam("of_key"), bindparam("erased_key"))),
 )
-_BY_REFERENCE: Final = (
+_NEWEST: Final = (
     select(*INTENT_COLUMNS)
-    .where(
-        intent.c.mode == bindparam("of_mode"),
-        intent.c.reference.in_(bindparam("of_references", expanding=True)),
-    )
+    .where(intent.c.mode == bindparam("of_mode"))
     .order_by(unindexed(intent.c.prepared_at).desc(), intent.c.id.desc())
+)
+_BY_REFERENCE: Final = _NEWEST.where(
+    intent.c.reference.in_((bindparam("of_reference"), bindparam("erased_reference")))
+)
+_BY_REFERENCES: Final = _NEWEST.where(
+    intent.c.reference.in_(bindparam("of_references", expanding=True))
 )
 _ADD: Final = insert(intent)
 _CHANGE: Final = update(intent).where(intent.c.id == bindparam("of"))
@@ -65,9 +68,14 @@ def under_key(connection: Connection, mode: Mode, profile: str, key: str) -> Int
 def same_reference(connection: Connection, mode: Mode, *references: str) -> tuple[IntentRow, ...]:
     """Return the intents with exactly this reference, or one of several, newest first."""
     said = [clean(reference, NAME_MAX) for reference in references]
-    names = list(dict.fromkeys([*said, *map(maybe_erased, said)]))
-    wanted = {"of_mode": mode.value, "of_references": names}
-    return tuple(to_intent(row) for row in connection.execute(_BY_REFERENCE, wanted).mappings())
+    erased = [maybe_erased(reference) for reference in said]
+    if len(said) == 1:
+        asked = {"of_reference": said[0], "erased_reference": erased[0]}
+        found = connection.execute(_BY_REFERENCE, {"of_mode": mode.value, **asked})
+    else:
+        names = {"of_references": list(dict.fromkeys([*said, *erased]))}
+        found = connection.execute(_BY_REFERENCES, {"of_mode": mode.value, **names})
+    return tuple(to_intent(row) for row in found.mappings())
 
 
 def new_intent_id() -> str:
