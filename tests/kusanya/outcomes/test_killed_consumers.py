@@ -37,7 +37,7 @@ def consume_until_killed(store_url: str, shop: Path, *, effects: int) -> None:
             child.wait()
 
 
-@pytest.mark.scale(24, 300, 20_000)
+@pytest.mark.scale(24, 300, 50_000)
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def test_kill_9_of_all_consumers_does_nothing_twice_and_loses_nothing(
