@@ -1,4 +1,4 @@
-"""A shop that is posted to, and what it answers; `node_shop.js` is one in another language."""
+"""A shop that is posted to, and what it answers; others are in Node and PHP."""
 
 import json
 import threading

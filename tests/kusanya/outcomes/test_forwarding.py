@@ -1,11 +1,14 @@
 """What orders came to is posted to a shop in any language, signed, until the shop took it."""
 
+import os
 import shutil
+import socket
+import sqlite3
 import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,12 +19,13 @@ from tests.kusanya.outcomes.http_shop import DONE, Answer, HttpShop, http_shop
 from tests.kusanya.outcomes.shop import Facts
 
 from kusanya.errors import ConfigurationError, StoreError
-from kusanya.outcomes import Forwarder, forwarder
+from kusanya.outcomes import Forwarder, ddl, forwarder
 from kusanya.privacy.secret import Secret
 from kusanya.store import Store
 from kusanya.store.records.outcomes import Work
 from kusanya.wire import Mode
 
+HERE = Path(__file__).parent
 NEW = "whsec_" + "bmV3" * 10
 OLD = "whsec_" + "b2xk" * 10
 
@@ -280,50 +284,102 @@ def test_an_unknown_consumer_forwards_nothing(facts: Facts, shop: HttpShop) -> N
         made.drain()
 
 
-@contextmanager
-def node_shop(path: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    program = Path(__file__).with_name("node_shop.js")
-    node = shutil.which("node")
-    assert node is not None
-    with subprocess.Popen(
-        [node, str(program), str(path), NEW], stdout=subprocess.PIPE, text=True
-    ) as shop:
-        assert shop.stdout is not None
-        try:
-            yield f"http://127.0.0.1:{int(shop.stdout.readline())}/", shop
-        finally:
-            shop.kill()
+class NodeShop:
+    """A shop in Node whose database is a file of lines."""
+
+    program = "node"
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "shipped"
+
+    @contextmanager
+    def running(self) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+        """Run it, and yield its address and its process."""
+        command = ["node", str(HERE / "node_shop.js"), str(self._path), NEW]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as shop:
+            assert shop.stdout is not None
+            try:
+                yield f"http://127.0.0.1:{int(shop.stdout.readline())}/", shop
+            finally:
+                shop.kill()
+
+    def shipped(self) -> list[tuple[str, str]]:
+        """Return type and reference of each effect that is durable."""
+        if not self._path.exists():
+            return []
+        lines = self._path.read_text().split("\n")[:-1]
+        return [(kind, reference) for _id, kind, reference in (line.split(" ") for line in lines)]
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+class PhpShop:
+    """A shop in PHP whose database is one of SQLite."""
+
+    program = "php"
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "shop.db"
+        with closing(sqlite3.connect(self._path)) as connection, connection:
+            connection.execute("CREATE TABLE effect (kind, reference)")
+            connection.execute(ddl("sqlite"))
+
+    @contextmanager
+    def running(self) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
+        """Run it, and yield its address and its process."""
+        with closing(socket.create_server(("127.0.0.1", 0))) as free:
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        known = {"SHOP_DB": str(self._path), "SHOP_SECRET": NEW}
+        command = ["php", "-S", address, str(HERE / "php_shop.php")]
+        with subprocess.Popen(
+            command, env=os.environ | known, stderr=subprocess.PIPE, text=True
+        ) as shop:
+            assert shop.stderr is not None
+            try:
+                assert "started" in shop.stderr.readline()
+                # It writes a line for each request, and must never wait for a reader.
+                threading.Thread(target=shop.stderr.read, daemon=True).start()
+                yield f"http://{address}/", shop
+            finally:
+                shop.kill()
+
+    def shipped(self) -> list[tuple[str, str]]:
+        """Return type and reference of each effect that is durable."""
+        with closing(sqlite3.connect(self._path, timeout=60)) as connection:
+            return connection.execute("SELECT kind, reference FROM effect").fetchall()
+
+
+@pytest.mark.parametrize(
+    "language",
+    [
+        pytest.param(shop, marks=pytest.mark.skipif(not shutil.which(shop.program), reason=why))
+        for shop, why in ((NodeShop, "needs Node"), (PhpShop, "needs PHP"))
+    ],
+)
 @pytest.mark.scale(30, 300, 5_000)
-def test_a_shop_in_node_that_is_killed_again_and_again_ships_each_order_once(
-    facts: Facts, tmp_path: Path, rounds: int
+def test_a_shop_in_another_language_that_is_killed_again_and_again_ships_each_order_once(
+    facts: Facts, tmp_path: Path, language: type[NodeShop | PhpShop], rounds: int
 ) -> None:
-    path = tmp_path / "shipped"
+    foreign = language(tmp_path)
     facts.store.outcomes.add("forward", mode=Mode.TEST, begin=None, all_=True, actor="asha")
     for number in range(1, rounds + 1):
         paid(facts, number)
-    shipped = 0
-    while shipped < rounds:
+    while (shipped := len(foreign.shipped())) < rounds:
         with ExitStack() as stack:
-            url, shop = stack.enter_context(node_shop(path))
+            url, shop = stack.enter_context(foreign.running())
             forwarder = stack.enter_context(forwarding(facts, url))
             # It dies somewhere in the midst of what is posted to it, eight at once.
-            bound = threading.Thread(target=kill_at, args=(path, shipped + rounds // 4, shop))
+            many = shipped + rounds // 4
+            bound = threading.Thread(target=kill_at, args=(foreign, many, shop))
             bound.start()
             forwarder.drain()
             shop.kill()
             bound.join()
-        shipped = path.read_text().count("\n")
         facts.service.clock.pass_by(timedelta(minutes=30))
-    lines = [line.split(" ") for line in path.read_text().splitlines()]
-    assert Counter(line[2] for line in lines) == {f"order-{n}": 1 for n in range(1, rounds + 1)}
-    assert {line[1] for line in lines} == {"kusanya.order.paid"}
+    found = Counter(foreign.shipped())
+    assert found == {("kusanya.order.paid", f"order-{n}"): 1 for n in range(1, rounds + 1)}
 
 
-def kill_at(path: Path, lines: int, shop: "subprocess.Popen[str]") -> None:
+def kill_at(foreign: NodeShop | PhpShop, many: int, shop: "subprocess.Popen[str]") -> None:
     """Kill a shop as soon as it has shipped so much."""
     while shop.poll() is None:
-        if path.exists() and path.read_bytes().count(b"\n") >= lines:
+        if len(foreign.shipped()) >= many:
             shop.kill()
