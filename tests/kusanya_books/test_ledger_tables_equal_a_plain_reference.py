@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kusanya_books.plain_tables import Row, check_rows, check_sums, plain
 
 from kusanya.domain.business_day import EAT
 from kusanya_books import columns
-from kusanya_books.columns import AGEING, BRIDGE, CLOSED, DELTA, DOUBLES, LEDGER
+from kusanya_books.columns import BRIDGE, CLOSED, DELTA, DOUBLES, LEDGER
 from kusanya_books.match import breaks, ledger
 from kusanya_books.pack import late_changes
 from kusanya_books.request.days import period
@@ -24,7 +25,6 @@ TERMS = Tolerance(double_minutes=60)
 START = datetime(2026, 2, 28, 12, tzinfo=UTC)
 FINAL = {"succeeded", "failed", "expired"}
 Make = Callable[..., pd.DataFrame]
-Row = dict[Any, Any]
 
 # Few hours, so that payments of one customer lie close to each other and around midnight, EAT.
 LATE = datetime(2026, 3, 9, 20, 30, tzinfo=UTC)
@@ -91,13 +91,6 @@ def book_of(rows: list[Row]) -> pd.DataFrame:
     )
 
 
-def plain(frame: pd.DataFrame) -> list[Row]:
-    return [
-        {name: None if pd.isna(value) else value for name, value in row.items()}
-        for row in frame.astype("object").to_dict("records")
-    ]
-
-
 def bridge_of(met: list[Row], rows: list[Row], books: list[Row], *, net: bool) -> list[Any]:
     """Return both totals from the inputs, and what the rows of each code make of the difference."""
     due = {row["id"]: row["amount"] - (row["fee"] if net else 0) for row in rows}
@@ -138,24 +131,6 @@ def stake_of(row: Row, *, net: bool) -> int:
         apart = abs(ledger - service + (row["fee_service"] if net else 0))
         return int(apart or ledger)
     return int(service if ledger is None or (paid and not booked) else ledger)
-
-
-def ageing_of(met: list[Row], *, net: bool) -> set[tuple[Any, ...]]:
-    edges = ((0, 1), (2, 3), (4, 7), (8, 30), (31, 9_999))
-    groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in met:
-        currency = row["currency_ledger"] or row["currency_service"]
-        groups[currency, row["break_code"]].append(row)
-    result = set()
-    for (currency, code), group in groups.items():
-        ages = [row["age_days"] for row in group]
-        buckets = [sum(low <= age <= high for age in ages) for low, high in edges]
-        assert [row["at_stake"] for row in group] == [stake_of(row, net=net) for row in group]
-        amount = sum(stake_of(row, net=net) for row in group)
-        effect = sum(row["counted_ledger"] - row["counted_service"] for row in group)
-        standing = breaks.LEDGER[code].standing.value
-        result.add((currency, code, standing, len(group), *buckets, amount, effect))
-    return result
 
 
 def certain_of(met: list[Row], rows: list[Row], books: list[Row]) -> set[tuple[Any, ...]]:
@@ -226,11 +201,12 @@ def test_bridge_ageing_and_doubles_are_what_the_rows_and_the_inputs_say(
     collections_of: Make, rounds: int
 ) -> None:
     @settings(max_examples=rounds, deadline=None, database=None)
-    @given(services, lines, st.booleans())
-    def holds(service: list[Row], booked: list[Row], net: bool) -> None:
+    @given(services, lines, st.booleans(), st.integers(0, 40))
+    def holds(service: list[Row], booked: list[Row], net: bool, days: int) -> None:
         rows = prepared(service)
         books = [{**row, "row_no": number} for number, row in enumerate(booked, start=1)]
-        options: dict[str, Any] = {"period": MARCH, "tolerance": TERMS}
+        options: dict[str, Any] = {"period": MARCH, "tolerance": TERMS, "pairs": True}
+        options["as_of"] = MARCH.last + timedelta(days=days)
         options["basis"] = "net" if net else "gross"
         frame, book = collections_of(*rows), book_of(books)
         found = ledger.match(frame, book, **options)
@@ -240,9 +216,9 @@ def test_bridge_ageing_and_doubles_are_what_the_rows_and_the_inputs_say(
         bridge_lines = [tuple(row.values()) for row in plain(bridge)]
         assert bridge_lines == bridge_of(met, rows, books, net=net)
 
-        ageing = columns.check(found.ageing, AGEING)
-        assert {tuple(row.values())[:-1] for row in plain(ageing)} == ageing_of(met, net=net)
-        assert ageing["rows"].sum() == len(met)
+        assert [row["at_stake"] for row in met] == [stake_of(row, net=net) for row in met]
+        check_rows(met, frame, book, period=MARCH, as_of=options["as_of"], net=net)
+        check_sums(found, book, period=MARCH)
 
         doubles = plain(columns.check(found.doubles, DOUBLES))
         names = ("reference", "currency", "collection_ids", "payments", "amount", "booked")
@@ -263,7 +239,7 @@ def test_bridge_ageing_and_doubles_are_what_the_rows_and_the_inputs_say(
         )
         worth = found.rows[found.rows["standing"] != "ok"].reset_index(drop=True)
         pd.testing.assert_frame_equal(few.rows, worth)
-        for name in ("bridge", "ageing", "doubles"):
+        for name in ("bridge", "ageing", "doubles", "places", "pairs"):
             pd.testing.assert_frame_equal(getattr(few, name), getattr(found, name))
 
     holds()

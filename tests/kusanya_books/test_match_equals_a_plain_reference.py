@@ -25,6 +25,7 @@ from tests.kusanya_books.plain_signed_lines import (
     spelling,
     within_what_was_paid,
 )
+from tests.kusanya_books.plain_tables import check_rows, check_sums, plain
 
 from kusanya_books import columns
 from kusanya_books.columns import INTENTS, KEYS, LEDGER, MATCHES
@@ -670,8 +671,10 @@ def agree(
         intents=columns.frame(INTENTS, intents),
     )
     shuffled = (shuffled[0].iloc[outside:].reset_index(drop=True), shuffled[1])
-    found = ledger.match(*shuffled, **asked)
+    found = ledger.match(*shuffled, **asked, pairs=True)
     columns.check(found.rows, MATCHES)
+    check_rows(plain(found.rows), frame, book, period=MARCH, as_of=MARCH.last, net=net)
+    check_sums(found, book, period=MARCH)
     left = found.rows[["row_no", "collection_id", "match_rule", "break_code"]].astype("object")
     rows = [
         tuple(None if pd.isna(value) else value for value in row)
@@ -689,8 +692,8 @@ def agree(
     then = [("age_days", oldest), ("group_key", first), ("reference", last)]
     check_order(found.rows, LEDGER_RULES, *then, ("collection_id", last), ("row_no", last))
     # Nor does it matter what is only counted.
-    counted = ledger.match(*shuffled, **asked, everything=False)
+    counted = ledger.match(*shuffled, **asked, everything=False, pairs=True)
     read = found.rows[found.rows["standing"] != "ok"].reset_index(drop=True)
     pd.testing.assert_frame_equal(counted.rows, read)
-    for name in ("bridge", "ageing", "doubles"):
+    for name in ("bridge", "ageing", "doubles", "places", "pairs"):
         pd.testing.assert_frame_equal(getattr(counted, name), getattr(found, name))
