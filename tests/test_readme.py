@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 from tests.kit.intents import begin_intent
 
-from kusanya import Client, Store
+from kusanya import Client, Store, receiver
 from kusanya.domain.status import Status
 from kusanya.outcomes import ddl
 from kusanya.profiles import load
@@ -103,7 +104,7 @@ def test_the_example_of_paying_asks_for_one_order(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     given = {"api_key": payment_service.test_key, "base_url": payment_service.base_url}
-    exec(example("orders.pay"), given)  # noqa: S102 - our own text
+    exec(example("import kusanya\n"), given)  # noqa: S102 - our own text
     assert capsys.readouterr().out.startswith("asked We sent a payment request to your phone.")
 
 
@@ -135,6 +136,40 @@ def test_the_examples_of_receiving_make_a_receiver(
         names["store"].close()
     else:
         assert callable(names["application"])
+
+
+def test_the_shop_of_the_first_page_ships_its_order_once_however_often_it_is_started(
+    payment_service: PaymentService,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KUSANYA_API_KEY", payment_service.test_key)
+    monkeypatch.setenv("KUSANYA_BASE_URL", payment_service.base_url)
+    clock, secrets = payment_service.clock, [payment_service.signing_secret]
+    with (
+        Store.open("kusanya.sqlite", clock=clock) as store,
+        ThreadPoolExecutor(1) as elsewhere,
+    ):
+        payment_service.deliver_to(receiver.app(store, secrets, mode="test", clock=clock))
+        command = "kusanya outcomes add shipping --begin all --store ./kusanya.sqlite"
+        assert command in PAGES["lib/README.md"]
+        monkeypatch.setattr(sys, "argv", command.split())
+        with pytest.raises(SystemExit, match="0"):
+            main()
+        for _ in range(2):
+            shop = elsewhere.submit(exec, example("# shop.py"), {})
+            while not shop.done():
+                payment_service.advance(5)
+            shop.result()
+    said = [line for line in capsys.readouterr().out.splitlines() if "PIN" not in line]
+    assert said[1:] == [
+        "paid",
+        "shipped INV-1",
+        "We have received your payment of TZS 5,000. Thank you.",
+        "paid",
+    ]
 
 
 @pytest.mark.parametrize(("mode", "paid"), [(Mode.LIVE, "INV-1"), (Mode.TEST, "INV-3")])
