@@ -4,13 +4,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
+from threading import Event
 from types import ModuleType
 from typing import Any
 
 import httpx
 import pytest
+from celery.contrib.testing.worker import start_worker
+from celery.signals import task_postrun
 from sqlalchemy import Engine, create_engine, text
-from tests.recipes import django_shop, fastapi_shop, flask_shop
+from tests.recipes import celery_shop, django_shop, fastapi_shop, flask_shop
 
 from kusanya import AsyncClient, Client, Store
 from kusanya.errors import ConfigurationError
@@ -150,7 +153,26 @@ def of_django(
     return get_wsgi_application(), lambda: call_command("kusanya_outcomes", drain, "--drain")
 
 
-MAKERS = {"fastapi": of_fastapi, "flask": of_flask, "django": of_django}
+def of_celery(
+    stack: ExitStack, store: Store, service: PaymentService, database: Engine
+) -> tuple[Any, Drain]:
+    app, _ = of_flask(stack, store, service, database)
+    tasks = celery_shop.shop("memory://", shipping(store, ship), database.begin)
+    tasks.conf.broker_transport_options = {"polling_interval": 0.02}
+    [every] = tasks.conf.beat_schedule.values()
+    done = Event()
+    task_postrun.connect(lambda **_: done.set(), sender=tasks.tasks[every["task"]], weak=False)
+    stack.enter_context(start_worker(tasks, pool="solo", perform_ping_check=False))
+
+    def drain() -> None:
+        done.clear()
+        tasks.send_task(every["task"], **every["options"])
+        assert done.wait(60)
+
+    return app, drain
+
+
+MAKERS = {"fastapi": of_fastapi, "flask": of_flask, "django": of_django, "celery": of_celery}
 
 
 def test_an_order_that_is_clicked_and_told_twice_is_charged_and_shipped_once(
@@ -164,6 +186,19 @@ def test_an_order_that_is_clicked_and_told_twice_is_charged_and_shipped_once(
     shop.drain()
     assert shop.shipped() == {"INV-1": 1, "INV-2": 0}
     assert len(store.intents.order(Mode.TEST, "INV-1").collections) == 1
+
+
+@pytest.mark.parametrize("shop", ["celery"], indirect=True)
+def test_a_task_of_celery_ships_once_what_is_paid(
+    shop: Shop, payment_service: PaymentService
+) -> None:
+    shop.click("INV-1", "0754 000 001")
+    shop.drain()
+    assert shop.shipped() == {"INV-1": 0, "INV-2": 0}
+    payment_service.advance(30)
+    shop.drain()
+    shop.drain()
+    assert shop.shipped() == {"INV-1": 1, "INV-2": 0}
 
 
 def test_an_order_that_failed_is_asked_again_and_shipped_once(
