@@ -245,6 +245,19 @@ def test_bridge_ageing_and_doubles_are_what_the_rows_and_the_inputs_say(
     holds()
 
 
+@pytest.mark.parametrize("later", [0, 1])
+def test_each_day_of_a_month_is_listed_by_its_age(collections_of: Make, later: int) -> None:
+    at = [datetime(2026, 3, day, 9, tzinfo=UTC) for day in range(1, 32)]
+    plainly: Row = {"amount": 100, "fee": 0, "status": "succeeded", "currency": "TZS"}
+    made = [{**plainly, "reference": f"A-{n}", "created_at": one} for n, one in enumerate(at)]
+    frame, as_of = collections_of(*prepared(made)), MARCH.last + timedelta(days=later)
+    asked: dict[str, Any] = {"period": MARCH, "tolerance": TERMS, "as_of": as_of, "pairs": True}
+    found = ledger.match(frame, book_of([]), **asked)
+    assert {row["age_days"] for row in plain(found.rows)} == set(range(later, 31 + later))
+    check_rows(plain(found.rows), frame, book_of([]), period=MARCH, as_of=as_of, net=False)
+    check_sums(found, book_of([]), period=MARCH)
+
+
 FIELDS = ("status", "amount", "fee", "business_day", "currency", "channel", "reference")
 closed_rows = st.dictionaries(
     st.sampled_from(["col_1", "col_2", "col_3"]),
