@@ -404,7 +404,6 @@ ROOMS: Final[dict[str, Room]] = {
             _MATCHING[0],
             "kusanya_books/test_ledger_tables_equal_a_plain_reference.py",
             "kusanya_books/test_months_roll_forward.py",
-            "kusanya_books/test_a_month_on_disk.py",
         ),
         queries=_all("ledger", but=("ledger/bridge",)),
         rules=("LEDGER",),
