@@ -1,7 +1,9 @@
 """Every break of one month, its advice followed in the next: nothing comes back, and it adds up."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -560,3 +562,47 @@ def test_a_refund_of_the_first_payment_and_of_the_second_are_two(twice_paid: Any
     assert endings(made) == {"double_payment": "cleared"}
     made = twice_paid(Refunded(amount=-400), Refunded(amount=-600))
     assert endings(made) == {"double_payment": "still open"}
+
+
+@pytest.mark.parametrize("file", ["of the month so far", "of the day"])
+def test_what_nobody_touches_keeps_its_code_and_its_advice_night_after_night(
+    tmp_path: Path, file: str
+) -> None:
+    days = [f"10-{day:02}" for day in range(8, 15)]
+    nights: list[dict[str, dict[str, Any]]] = []
+    with Store.open(tmp_path / "s.db") as store:
+        for fact in (observation("first", "10-08T12:00"), *OCTOBER):
+            store.record(fact)
+        folder: Path | None = None
+        for number, day in enumerate(days):
+            since = days[: number + 1] if file == "of the month so far" else [day]
+            lines = tuple(
+                one for one in (*BOOKS, line("first", day="10-08")) if one[3][5:] in since
+            )
+            booked = books(lines)
+            path = tmp_path / "books.csv"
+            given = booked.assign(kind="payment", amount=booked["amount"].abs())
+            given.to_csv(path, index=False, date_format="%Y-%m-%d")
+            loaded = load.inputs(
+                CloseRequest(
+                    store=str(tmp_path / "s.db"),
+                    mode="live",
+                    period=f"2026-{day}",
+                    ledger=str(path),
+                ),
+                carried=None if folder is None else earlier_pack.read(folder).carried,
+            )
+            judged_on = loaded.period.last + timedelta(days=1)
+            made = report(msgspec.structs.replace(loaded, ledger=booked, judged_on=judged_on))
+            folder = close.pack(made, out=tmp_path / "packs").folder
+            nights.append({item["break_id"]: item for item in columns.dicts(made.items)})
+    said = ("break_code", "suggested_action")
+    for before, after in pairwise(nights):
+        was = {id_: item for id_, item in before.items() if item["standing"] == "break"}
+        assert {id_: [item[name] for name in said] for id_, item in was.items()} == {
+            id_: [after[id_][name] for name in said] for id_ in was if id_ in after
+        }
+    last = {item["reference"]: item["break_code"] for item in nights[-1].values()}
+    named = {name: code for name, code in last.items() if name in OPEN and name != code}
+    assert named == {"outcome_unknown": "missing_at_provider"}, "here it was never sent"
+    assert {"missing_in_ledger", "missing_at_provider", *(one[0] for one in WRONG)} <= set(last)

@@ -9,6 +9,7 @@ of other legs as `carried_legs` says.
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping
+from datetime import date
 from typing import Any, Final
 
 import msgspec
@@ -254,9 +255,20 @@ def _judge_books(
         tolerance=inputs.tolerance,
         as_of=inputs.judged_on,
         basis=inputs.basis,
-        beside=ledger.Beside(other_mode=inputs.other_mode, intents=inputs.intents),
+        beside=ledger.Beside(
+            other_mode=inputs.other_mode,
+            intents=inputs.intents,
+            books_from=_books_from(books, carried, inputs),
+        ),
     )
     return break_life.with_life(found.rows, BREAKS, leg=BOOKS, inputs=inputs)
+
+
+def _books_from(books: pd.DataFrame, carried: EarlierPeriod, inputs: Inputs) -> date:
+    """Return the day from which the books are known, though few of their lines are looked at."""
+    begins = carried.books_begin if carried.adjoins(inputs.period) else inputs.period.first
+    earliest = books["booked_day"].min()
+    return begins if pd.isna(earliest) else min(begins, earliest.date())
 
 
 def _books(

@@ -66,7 +66,7 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True):
     intents: pd.DataFrame | None = None
     """Creations whose outcome is not known."""
     books_from: date | None = None
-    """From this day on, where given, the books hold all that was booked."""
+    """From this day on the books hold all that was booked; None: from the period's first on."""
 
 
 NOTHING_BESIDE: Final = Beside()
@@ -137,7 +137,7 @@ def _books(ledger: Source, inputs: Inputs) -> tuple[Source, date | None]:
         return ledger, None
     frame = whole(ledger, LEDGER, order="row_no")
     lines = [frame, earlier.lines_before(frame, inputs.period)]
-    return pd.concat(lines, ignore_index=True), earlier.period.first
+    return pd.concat(lines, ignore_index=True), earlier.books_begin
 
 
 def match(
@@ -235,8 +235,8 @@ def _pairs(engine: Engine, *, on_disk: bool) -> Source:
 def _books_from(engine: Engine, period: Period, books_from: date | None) -> date:
     """Return the day from which the books are known: a payment of before is not called unbooked."""
     earliest = engine.frame("SELECT min(booked_day) AS day FROM ledger", _DAY)["day"].iloc[0]
-    known = [period.first, books_from, None if pd.isna(earliest) else earliest.date()]
-    return min(day for day in known if day is not None)
+    known = books_from or period.first
+    return known if pd.isna(earliest) else min(known, earliest.date())
 
 
 def _verdicts(name: str, met: str) -> str:

@@ -179,6 +179,19 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         return min(self.period.first, self.begins or self.period.first)
 
     @property
+    def books_begin(self) -> date:
+        """Return the first day of the closes, one after the other up to it, that books were given.
+
+        They say of each of these days what was booked.
+        """
+        begins = self.period.first
+        for one in reversed(self.compared):
+            if not one.books or one.last + DAY < begins:
+                break
+            begins = min(begins, one.first)
+        return begins
+
+    @property
     def own(self) -> Compared:
         """Return what its own close was given."""
         return self.compared[-1]
