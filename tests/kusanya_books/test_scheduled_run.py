@@ -119,7 +119,7 @@ def test_a_notification_holds_verdict_counts_and_sums_and_no_reference_or_phone(
     [(url, message)] = sent
     assert url == "https://chat.example/secret"
     assert message.title == "Reconciliation 2026-03-05 to 2026-03-05, live: breaks"
-    assert message.body.splitlines()[0] == "1 breaks of the books, TZS 3"
+    assert message.body.splitlines()[0] == "breaks of the books: 1, TZS 3"
     data: Any = message.data
     assert data["by_code"] == {"amount_mismatch": 1}
     text = json.dumps(data) + message.title + message.body

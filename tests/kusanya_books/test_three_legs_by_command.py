@@ -91,7 +91,7 @@ def test_a_receipt_that_is_known_finds_a_payment_of_which_the_statement_says_no_
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reconcile(home, "--keep-receipts")
-    assert "2 receipts of the operator are new in the store" in capsys.readouterr().out
+    assert "new receipts of the operator in the store: 2" in capsys.readouterr().out
     bare = STATEMENT.replace(",r-1\n", ",\n").replace(",R-2\n", ",\n")
     (home / "mpesa.csv").write_text(bare)
     assert reconcile(home, "--json", "--keep-receipts") == 1

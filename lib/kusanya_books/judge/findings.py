@@ -123,6 +123,12 @@ def money(currency: Any, amount: Any) -> str:
     return f"{amount:,}" if currency is None or pd.isna(currency) else f"{currency} {amount:,}"
 
 
+def in_words(row: Mapping[str, Any]) -> str:
+    """Return a finding as a line, "breaks of the books: 2, TZS 1,000": right of one and of many."""
+    said = f"{row['finding']}: {row['rows']:,}", money(row["currency"], row["amount"])
+    return ", ".join(filter(None, said))
+
+
 def left(found: pd.DataFrame, *, within: bool = False) -> pd.DataFrame:
     """Return the findings that are not nil; `within` leaves out what the limit of breaks covers."""
     some: pd.DataFrame = found[(found["rows"].fillna(0) > 0) & ~found["finding"].isin(NOT_LEFT)]

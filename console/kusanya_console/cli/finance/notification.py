@@ -92,15 +92,12 @@ def format_waiting(row: dict[str, Any]) -> str:
 def _body(data: dict[str, Any]) -> str:
     if data["verdict"] == "failed":
         return "Nothing was closed; the output of the run says why."
-    from kusanya_books.judge.findings import NOT_LEFT
+    from kusanya_books.judge import findings
 
     found = data["findings"]
-    lines = [] if any(row["finding"] not in NOT_LEFT for row in found) else [_NOTHING]
-    lines += [
-        f"{row['rows']:,} {row['finding']}"
-        + ("" if row["amount"] is None else f", {row['currency'] or ''} {row['amount']:,}")
-        for row in found
-    ]
+    is_nothing_left = all(row["finding"] in findings.NOT_LEFT for row in found)
+    lines = [_NOTHING] if is_nothing_left else []
+    lines += map(findings.in_words, found)
     lines += [f"Not proven: {said}" for said in data["unproven"]]
     lines += [format_waiting(row) for row in data["waiting"]]
     return "\n".join([*lines, f"Run {data['run_id']}"])

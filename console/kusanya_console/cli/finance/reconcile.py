@@ -2,7 +2,7 @@
 
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -255,6 +255,7 @@ def _judged_on(text: str | None, cutoff: str) -> date:
 
 
 def _print(result: "CloseResult", mode: Mode, days: tuple[date, date]) -> None:
+    from kusanya_books.judge import findings
     from kusanya_books.match.breaks import EVERY
 
     if result.folder is None:
@@ -264,23 +265,16 @@ def _print(result: "CloseResult", mode: Mode, days: tuple[date, date]) -> None:
     say(safe(result.sentence, 600))
     for row in result.findings:
         if row["rows"]:
-            say(safe(f"  {_format_finding(row)}", 200))
+            say(safe(f"  {findings.in_words(row)}", 200))
     for code in sorted(result.by_code, key=list(EVERY).index):
         rule = EVERY[code]
         say(f"  {code:<24}{result.by_code[code]:>8,}  {rule.meaning}: {rule.action}")
     if result.receipts is not None:
-        say(f"{result.receipts:,} receipts of the operator are new in the store")
+        say(f"new receipts of the operator in the store: {result.receipts:,}")
     for line in news_of(result):
         say(safe(line, 600))
     say(f"run {result.run_id}, pack in {safe(str(result.folder), 600)}")
     say(f"read report.html there; {'sign pack.xlsx' if result.verdict.may_sign else 'do not sign'}")
-
-
-def _format_finding(row: dict[str, Any]) -> str:
-    from kusanya_books.judge.findings import money
-
-    said = f"{row['rows']:,} {row['finding']}", money(row["currency"], row["amount"])
-    return ", ".join(filter(None, said))
 
 
 def _file(path: Path | None) -> str:
