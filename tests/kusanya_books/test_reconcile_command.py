@@ -97,7 +97,7 @@ def test_breaks_end_with_one_and_each_code_says_what_to_do(
     assert out.splitlines()[-1] == "read report.html there; do not sign"
     table = [line.split(None, 2) for line in out.splitlines() if line.startswith("  ")]
     assert table == [
-        ["3", "breaks", "of the books, TZS 1,105"],
+        ["breaks", "of", "the books: 3, TZS 1,105"],
         ["missing_at_provider", "1", "booked, never paid: Find the payment or reverse."],
         ["missing_in_ledger", "1", "paid, not in the books: Book it."],
         ["amount_mismatch", "1", "the amounts differ: Correct the amount."],
@@ -192,7 +192,7 @@ def test_a_row_that_cannot_be_read_is_named_and_the_pack_says_not_closed(
     said = out.splitlines()[1]
     assert said.startswith("Not closed: 1 input row(s) could not be read: ledger books.csv, row 5")
     assert "amount is not a whole number" in said
-    assert "  1 input rows that could not be read" in out
+    assert "  input rows that could not be read: 1" in out
     assert out.splitlines()[-1] == "read report.html there; do not sign"
     assert list((tmp_path / "packs").rglob("pack.xlsx"))
 

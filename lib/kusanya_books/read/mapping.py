@@ -22,14 +22,13 @@ said; where it is ".", the decimal mark is ",".
 """  # noqa: E501 - an example that a person copies
 
 import hashlib
-import tomllib
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from kusanya.errors import InputRefused
+from kusanya_books.read.toml_file import fitted, read_toml
 
 EAT_NAME: Final = "Africa/Dar_es_Salaam"
 Needs = tuple[tuple[str, ...], ...]
@@ -213,17 +212,4 @@ def read_mapping(path: Path | None) -> Mapping:
 
 def to_mapping(said: dict[str, object], name: str) -> Mapping:
     """Return the mapping that a table of TOML says. Raises InputRefused."""
-    try:
-        return msgspec.convert(said, Mapping)
-    except msgspec.ValidationError as error:
-        raise InputRefused(f"the mapping {name} cannot be used: {error}") from None
-
-
-def read_toml(path: Path) -> dict[str, object]:
-    """Return what a TOML file says. Raises InputRefused when it cannot be read."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputRefused(f"{path.name} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputRefused(f"{path.name} is not TOML: {error}") from None
+    return fitted(said, Mapping, f"the mapping {name}")

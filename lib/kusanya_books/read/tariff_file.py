@@ -32,7 +32,6 @@ with its excise.
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pandas as pd
 
 from kusanya.domain.prices import DeclaredBand, Price, PriceList
@@ -40,15 +39,15 @@ from kusanya.errors import InputRefused
 from kusanya.wire import Mode
 from kusanya_books import columns
 from kusanya_books.columns import TARIFF
-from kusanya_books.read.mapping import read_toml
+from kusanya_books.read.toml_file import fitted, read_toml
 
 
 def read(path: Path) -> pd.DataFrame:
     """Return a declared tariff as a frame. Raises InputRefused, also where two prices overlap."""
     try:
-        prices = msgspec.convert(read_toml(path), PriceList).price
+        prices = fitted(read_toml(path), PriceList, f"the tariff {path.name}").price
         rows = [row for price in prices for row in _rows(price)]
-    except (msgspec.ValidationError, ValueError, ZeroDivisionError) as error:
+    except (ValueError, ZeroDivisionError) as error:
         raise InputRefused(f"the tariff {path.name} cannot be used: {error}") from None
     return columns.frame(TARIFF, pd.DataFrame(rows, columns=list(TARIFF.columns), dtype="object"))
 

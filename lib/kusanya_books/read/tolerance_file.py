@@ -10,10 +10,7 @@ What neither names is as in `Tolerance`.
 
 from pathlib import Path
 
-import msgspec
-
-from kusanya.errors import InputRefused
-from kusanya_books.read.mapping import read_toml
+from kusanya_books.read.toml_file import fitted, read_toml
 from kusanya_books.request.tolerance import Tolerance
 
 
@@ -24,8 +21,5 @@ def read(path: str = "", **numbers: int | None) -> Tolerance:
     """
     named = {name: number for name, number in numbers.items() if number is not None}
     kept = read_toml(Path(path)) if path else {}
-    try:
-        return msgspec.convert({**kept, **named}, Tolerance)
-    except msgspec.ValidationError as error:
-        where = f"the tolerances of {Path(path).name}" if path else "the tolerances"
-        raise InputRefused(f"{where} cannot be used: {error}") from None
+    where = f"the tolerances of {Path(path).name}" if path else "the tolerances"
+    return fitted({**kept, **named}, Tolerance, where)

@@ -31,8 +31,7 @@ from typing import Final
 
 import msgspec
 
-from kusanya.errors import InputRefused
-from kusanya_books.read.mapping import read_toml
+from kusanya_books.read.toml_file import fitted, read_toml
 
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
@@ -85,7 +84,4 @@ class AccountMap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 def read(path: Path) -> AccountMap:
     """Return the account map of a TOML file. Raises InputRefused."""
-    try:
-        return msgspec.convert(read_toml(path), AccountMap)
-    except msgspec.ValidationError as error:
-        raise InputRefused(f"the account map {path.name} cannot be used: {error}") from None
+    return fitted(read_toml(path), AccountMap, f"the account map {path.name}")
