@@ -14,8 +14,12 @@ from kusanya_books.read.mapping import read_mapping
 
 DAY_OR_MONTH = "every date could have the day or the month first: taken for the day"
 TZS = "no column says the currency: taken for TZS"
-KINDS = "say under kinds which words of the column of the kind mean what"
-STATUSES = "say under values.status which words mean paid, open or not_paid"
+KINDS = "type says Sale: it is read as kind once [kinds] says which of its words mean what"
+STATUSES = (
+    "hali ya malipo says Done: it is read as status once [values.status] says which of its words "
+    "mean what"
+)
+SOME = "some amounts say TZS, the others nothing: taken for it"
 THOUSANDS = "a mark in the amounts is for thousands or for a fraction: thousands"
 BOOKS = "date,reference,amount,currency\n2026-03-05,INV-1,5000,TZS\n2026-03-06,INV-2,7000,TZS\n"
 PAID_OUT = (
@@ -66,8 +70,14 @@ def read_again(path: Path, toml: str, role: str) -> pd.DataFrame:
          ["amount paid by them is taken for amount"], [5_000, 7_000]),
         (BOOKS.replace("currency", "currency,type,hali ya malipo").replace("TZS", "TZS,Sale,Done"),
          "ledger",
-         ["hali ya malipo is taken for status", "type is taken for kind", KINDS, STATUSES],
+         [KINDS, STATUSES],
          [5_000, 7_000]),
+        ('date,reference,amount\n2026-03-05,INV-1,"Tsh\u00a05,000/="\n2026-03-06,INV-2,7000\n',
+         "ledger", [SOME], [5_000, 7_000]),
+        (BOOKS.replace("currency", "currency,paid by").replace("TZS\n2", "TZS,M-Pesa\n2").replace(
+            "TZS\n", "TZS,Airtel money\n"), "ledger", ["paid by is taken for channel"], None),
+        ("Date,Description,Debit,Credit,Balance\n2026-03-05,PAYOUT,,5000,5000\n", "bank",
+         [TZS], [5_000]),
         (PAID_OUT, "statement", [], [1_964, 982]),
         (MOVED, "operator", [], [5_000, -50]),
     ],

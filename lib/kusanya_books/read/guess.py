@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 import pandas as pd
 
+from kusanya.domain.channels import CHANNELS, channel_code
 from kusanya.errors import InputRefused
 from kusanya.text import safe
 from kusanya_books.read import files, movements, spreadsheets
@@ -56,6 +57,9 @@ _WITHIN: Final = {
     "money_out": ("withdraw", "paid out"),
 }
 """What a word in a header begins with that is known by no name; three letters are a whole word."""
+_OF_WORDS: Final = frozenset({"kind", "status"})
+"""Columns that a mapping reads by its own list of their words."""
+_WORDS_SHOWN: Final = 8
 _WHOLE_WORD: Final = 3
 _NAMES_MIN: Final = 2
 _BELOW: Final = (
@@ -155,7 +159,10 @@ class _Looks:
         has = {name for name in headers.KNOWN if self._exact(name)}
         if "net" in has or {"gross", "fee"} <= has:
             return "statement"
-        return "operator" if has & {"money_in", "money_out", "balance", "receipt"} else "ledger"
+        if has & {"money_in", "money_out", "balance"}:
+            # A bank names no receipt of its own, an operator always does.
+            return "operator" if "receipt" in has else "bank"
+        return "operator" if "receipt" in has else "ledger"
 
     def _exact(self, name: str) -> str | None:
         return next(iter(headers.place_of(headers.names_of(name), self.names)), None)
@@ -171,12 +178,14 @@ class _Looks:
             header = self._exact(name)
             if header is None or header in columns.values():
                 header = self._within(name, set(columns.values()))
-                if header is not None:
+                if header is not None and name not in _OF_WORDS:
                     uncertain.append(f"{safe(header, 40)} is taken for {name}")
             if header is not None:
                 columns[name] = header
         if "amount" in columns:
             columns = {name: at for name, at in columns.items() if not name.startswith("money_")}
+        if "channel" in may and "channel" not in columns:
+            self._channel(columns, uncertain)
         self._require(needs, columns)
         self._currency(columns, uncertain)
         layout = Layout(
@@ -187,13 +196,26 @@ class _Looks:
             thousands=self._thousands(columns, uncertain),
             date_order=self._order(columns, uncertain),
         )
-        if "kind" in columns and role in {"ledger", "operator", "bank"}:
-            uncertain.append("say under kinds which words of the column of the kind mean what")
-            layout.columns.pop("kind")
-        if role == "ledger" and "status" in columns:
-            uncertain.append("say under values.status which words mean paid, open or not_paid")
-            layout.columns.pop("status")
+        if role != "statement":
+            self._leave_out("kind", "kinds", layout.columns, uncertain)
+        if role == "ledger":
+            self._leave_out("status", "values.status", layout.columns, uncertain)
         return layout, uncertain
+
+    def _leave_out(
+        self, name: str, table: str, columns: dict[str, Any], uncertain: list[str]
+    ) -> None:
+        """Leave out a column whose words only a person can read."""
+        if name not in columns:
+            return
+        header = columns.pop(name)
+        words = self.sheet.frame[header].str.strip().dropna().drop_duplicates()
+        seen = ", ".join(safe(word, 30) for word in words[:_WORDS_SHOWN])
+        more = ", ..." if len(words) > _WORDS_SHOWN else ""
+        uncertain.append(
+            f"{safe(header, 40)} says {seen}{more}: it is read as {name} once [{table}] says "
+            "which of its words mean what"
+        )
 
     def _within(self, name: str, taken: set[Any]) -> str | None:
         return next(
@@ -223,9 +245,26 @@ class _Looks:
         if "currency" in columns:
             return
         money = self._text(columns, ("amount", "money_in", "money_out", "net"))
-        if not any(numbers.read(text).currencies.notna().any() for text in money):
+        read = [numbers.read(text, thousands=numbers.mark_of(money)) for text in money]
+        said = {name for one in read for name in one.currencies.dropna()}
+        lacks = any((one.whole.notna() & one.currencies.isna()).any() for one in read)
+        if not said:
             columns["currency"] = "=TZS"
             uncertain.append("no column says the currency: taken for TZS")
+        elif len(said) == 1 and lacks:
+            [currency] = said
+            columns["currency"] = f"={currency}"
+            uncertain.append(f"some amounts say {currency}, the others nothing: taken for it")
+
+    def _channel(self, columns: dict[str, Any], uncertain: list[str]) -> None:
+        """Take a column all of whose words are names of channels."""
+        for header in self.names:
+            words = set(self.sheet.frame[header].str.strip().dropna()) - {""}
+            known = words and all(channel_code(word) in CHANNELS for word in words)
+            if known and header not in columns.values():
+                columns["channel"] = header
+                uncertain.append(f"{safe(header, 40)} is taken for channel")
+                return
 
     def _thousands(self, columns: dict[str, Any], uncertain: list[str]) -> str | None:
         money = self._text(columns, _MONEY)
