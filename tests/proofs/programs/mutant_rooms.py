@@ -403,6 +403,7 @@ ROOMS: Final[dict[str, Room]] = {
         (
             _MATCHING[0],
             "kusanya_books/test_ledger_tables_equal_a_plain_reference.py",
+            "kusanya_books/test_books_one_to_many.py",
             "kusanya_books/test_months_roll_forward.py",
         ),
         queries=_all("ledger", but=("ledger/bridge",)),
