@@ -37,6 +37,7 @@ from kusanya.wire import Mode  # noqa: E402
 ORDERS: Final = 2_000
 _NAME: Final = "shipping"
 _PAGE: Final = 50
+_AT_ONCE: Final = 1_000
 _TABLES: Final = """
 CREATE TABLE effect (id);
 CREATE TABLE known (id PRIMARY KEY);
@@ -174,12 +175,13 @@ def under_kills(way: str, folder: Path, orders: int) -> tuple[int, int]:
     ended = SystemClock().now() - timedelta(hours=2)
     with Store.open(folder / "store.sqlite") as store:
         store.outcomes.add(_NAME, mode=Mode.LIVE, begin=None, all_=True, actor="asha")
-        facts = [
-            store.submit(by_event(number, ended, reference=f"INV-{number}"))
-            for number in range(orders)
-        ]
-        for fact in facts:
-            fact.result()
+        for first in range(0, orders, _AT_ONCE):
+            facts = [
+                store.submit(by_event(number, ended, reference=f"INV-{number}"))
+                for number in range(first, min(first + _AT_ONCE, orders))
+            ]
+            for fact in facts:
+                fact.result()
         while store.outcomes.tell():
             pass
         told = {outcome.id for outcome in store.outcomes.page(Mode.LIVE, limit=10**7)}

@@ -19,6 +19,8 @@ from kusanya.outcomes import Consumer, Kind, ddl
 from kusanya.store import Store
 from kusanya.wire import Mode
 
+AT_ONCE = 1_000
+"""A store refuses more at once than its queue holds."""
 CHILD = Path(__file__).with_name("consume_until_killed.py")
 
 
@@ -53,12 +55,14 @@ def test_kill_9_of_all_consumers_does_nothing_twice_and_loses_nothing(
         connection.execute(ddl("sqlite"))
     with Store.open(url) as store:
         store.outcomes.add("shipping", mode=Mode.LIVE, begin=None, all_=True, actor="asha")
-        facts = []
-        for number in range(rounds):
-            ended = now - timedelta(hours=2)
-            facts.append(store.submit(by_event(number, ended, reference=f"INV-{number // 3}")))
-        for fact in facts:
-            fact.result()
+        ended = now - timedelta(hours=2)
+        for first in range(0, rounds, AT_ONCE):
+            facts = [
+                store.submit(by_event(number, ended, reference=f"INV-{number // 3}"))
+                for number in range(first, min(first + AT_ONCE, rounds))
+            ]
+            for fact in facts:
+                fact.result()
         left = rounds
         while left > rounds // 6:
             many = chance.randint(1, max(left // 2, 1))
