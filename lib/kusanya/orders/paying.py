@@ -150,11 +150,7 @@ def _ask(store: Store, core: Core, wish: Wish, facts: OrderFacts) -> Effects[Ord
     if made.row is None or made.row.final_seen_at is not None:
         return None
     # Nothing else of the order was open or paid in the transaction that began the attempt.
-    return msgspec.structs.replace(
-        facts,
-        intents=(made.intent, *facts.intents),
-        collections=(made.row, *facts.collections),
-    )
+    return facts.with_attempt(made.intent, made.row)
 
 
 def _check_amount(found: OrderJudgement, wish: Wish) -> None:

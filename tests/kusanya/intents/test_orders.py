@@ -341,6 +341,15 @@ def test_what_an_event_said_before_the_answer_came_is_what_is_told(
     assert order == orders.get(shop.store, "order-1", mode=Mode.TEST)
 
 
+def test_attempts_of_one_instant_are_told_in_the_order_in_which_they_are_read(shop: Shop) -> None:
+    free = Limits(attempts=50, phone_hour=50, phone_day=50)
+    for number in range(1, 13):
+        order = shop.pay(limits=free)
+        assert order == orders.get(shop.store, "order-1", mode=Mode.TEST)
+        shop.end(f"col_{number}", "failed")
+    assert len(shop.made) == 12
+
+
 def test_what_no_other_worker_explains_is_an_error(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,6 +79,14 @@ class OrderFacts(msgspec.Struct, frozen=True, kw_only=True):
     claimed: frozenset[str] = frozenset()
     """The ids of its collections that are not known as paid, and have a receipt."""
 
+    def with_attempt(self, intent: IntentRow, row: CollectionRow) -> "OrderFacts":
+        """Return what is known once a creation became a collection that nobody knew before."""
+        intents = sorted((intent, *self.intents), key=lambda one: (one.prepared_at, one.id))
+        rows = sorted((row, *self.collections), key=lambda one: (one.created_at, one.id))
+        return msgspec.structs.replace(
+            self, intents=tuple(reversed(intents)), collections=tuple(reversed(rows))
+        )
+
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt to have an order paid: a creation, the collection that it became, or both."""
