@@ -129,6 +129,14 @@ def test_who_paid_out_itself_before_goes_on() -> None:
     assert found.paid_by_operators == {("AIRTEL_TZ", "TZS"), ("HALOPESA_TZ", "TZS")}
 
 
+def test_who_paid_out_itself_before_goes_on_where_no_settlement_statement_is_given() -> None:
+    given = night((0, ["MPESA_TZ"]), payers=[("HALOPESA_TZ", "TZS")])
+    without = msgspec.structs.replace(given, statement=None)
+    assert without.paid_by_operators == {("HALOPESA_TZ", "TZS")}
+    assert not without.is_settled("HALOPESA_TZ", "TZS")
+    assert msgspec.structs.replace(night(), statement=None).paid_by_operators == set()
+
+
 @pytest.mark.parametrize(
     ("spans", "names", "settled"),
     [

@@ -189,16 +189,19 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         """Return the channels and currencies that operators pay out themselves.
 
         The settlement statement names none of them, nor did one of the month before, and their own
-        statements have payouts, or had them in the period before.
+        statements have payouts, or had them in the period before; where no settlement statement is
+        given, those of the period before.
         """
-        if self.statement is None or self._are_all_settled:
+        if self._are_all_settled:
             return frozenset()
+        known = frozenset(() if self.carried is None else self.carried.payers)
+        if self.statement is None:
+            # Nothing says otherwise.
+            return known
         before = self._settled_before
         accounts = set(_accounts(self._operator_payouts))
         mine = frozenset((name, of) for name, of in accounts if name and name not in before)
-        if self.carried is not None:
-            mine |= frozenset(self.carried.payers)
-        return mine - self.settled_channels
+        return (mine | known) - self.settled_channels
 
     def is_named(self, channel: str | None, currency: str) -> bool:
         """Return whether the settlement statement names a channel, or is of all."""
