@@ -174,8 +174,8 @@ def test_the_command_prints_every_finding_with_its_sum(
         return capsys.readouterr().out
 
     lines = said().splitlines()
-    assert "  1 suspected double payments, TZS 2,000" in lines
-    assert "  4 fees above the agreed tariff, TZS 32" in lines
+    assert "  suspected double payments: 1, TZS 2,000" in lines
+    assert "  fees above the agreed tariff: 4, TZS 32" in lines
     findings = json.loads(said("--json"))["findings"]
     assert {"finding": "fees above the agreed tariff", "rows": 4, "amount": 32}.items() <= next(
         row for row in findings if row["finding"] == "fees above the agreed tariff"

@@ -41,8 +41,9 @@ def prepare() -> None:
     commands = ["link set lo up"]
     for address in [*INTERNAL, PUBLIC]:
         if address not in {"127.0.0.1", "::1"}:
-            size = 128 if ":" in address else 32
-            commands.append(f"addr add {address}/{size} dev lo")
+            # Unasked for, the kernel looks for a double first, and nobody can listen meanwhile.
+            rest = "/128 dev lo nodad" if ":" in address else "/32 dev lo"
+            commands.append(f"addr add {address}{rest}")
     for command in commands:
         subprocess.run(["ip", *command.split()], check=True)  # noqa: S607 - fixed words
 

@@ -19,7 +19,8 @@ _WORDS: Final = {
     "object": "a table of its own",
     "str": 'a text, as "a"',
 }
-_WHERE: Final = re.compile(r" - at `\$\.?(?P<where>.*)`$")
+_AT: Final = " - at `$"
+_PLACE: Final = re.compile(r"\[(\d{1,9})\]")
 _EXPECTED: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`(?:, got `[^`]*`)?(?P<more>.*)")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`")
 _MISSING: Final = re.compile(r"Object missing required field `(?P<name>[^`]*)`")
@@ -47,12 +48,11 @@ def fitted(said: dict[str, object], kind: type[Kind], name: str) -> Kind:
 
 
 def _in_words(said: str) -> str:
-    found = _WHERE.search(said)
-    where, what = "", said
-    if found is not None:
-        what = said[: found.start()]
-        where = found["where"].replace("[...]", "")
-        where = re.sub(r"\[(\d+)\]", lambda place: f" {int(place[1]) + 1}", where)
+    what, at, where = said.rpartition(_AT)
+    if not at:
+        what, where = said, ""
+    where = where.removesuffix("`").removeprefix(".").replace("[...]", "")
+    where = _PLACE.sub(lambda place: f" {int(place[1]) + 1}", where)
     for form, words in ((_UNKNOWN, "there is no {name} there"), (_MISSING, "{name} is missing")):
         if known := form.fullmatch(what):
             what = words.format(name=known["name"])
