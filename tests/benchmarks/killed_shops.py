@@ -9,7 +9,6 @@ how many orders never were. The other ways are those that shops write by hand: t
 database, in a transaction of its own, how far they came or which outcomes they know.
 """
 
-import os
 import random
 import sqlite3
 import subprocess
@@ -20,14 +19,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.kit.payments import by_event  # noqa: E402 - the tests are no installed package
-from tests.kusanya.outcomes.consume_until_killed import FastClock  # noqa: E402
+from tests.kit.payments import by_event, keep_all  # noqa: E402 - the tests are no installed package
+from tests.kusanya.outcomes.consume_until_killed import (  # noqa: E402
+    FastClock,
+    run_until,
+    telling,
+)
 
 from kusanya.clock import SystemClock  # noqa: E402
 from kusanya.outcomes import Consumer, Kind, Outcome, ddl  # noqa: E402
@@ -37,7 +41,6 @@ from kusanya.wire import Mode  # noqa: E402
 ORDERS: Final = 2_000
 _NAME: Final = "shipping"
 _PAGE: Final = 50
-_AT_ONCE: Final = 1_000
 _TABLES: Final = """
 CREATE TABLE effect (id);
 CREATE TABLE known (id PRIMARY KEY);
@@ -50,19 +53,18 @@ class Shop:
     """A shop's database in a file; each `transaction` is one commit."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Yield a connection, and commit what it did."""
-        with closing(sqlite3.connect(self._path, timeout=60)) as connection, connection:
+        with closing(sqlite3.connect(self.path, timeout=60)) as connection, connection:
             yield connection
 
     def ship(self, outcome: Outcome) -> None:
         """Ship, in a transaction of its own, and say so."""
-        with self.transaction() as tx:
+        with telling(self.path) as tx:
             tx.execute("INSERT INTO effect VALUES (?)", (outcome.id,))
-        say()
 
     def place(self) -> int:
         """Return how far the feed was read."""
@@ -76,31 +78,15 @@ class Shop:
             tx.execute("UPDATE cursor SET place = max(place, ?)", (place,))
 
 
-def say() -> None:
-    """Tell the killer that something was done."""
-    sys.stdout.write("done\n")
-    sys.stdout.flush()
-
-
 def ours(store: Store, shop: Shop) -> None:
     """Let a consumer do it."""
-
-    @contextmanager
-    def connect() -> Iterator[sqlite3.Connection]:
-        with shop.transaction() as tx:
-            before = tx.total_changes
-            yield tx
-            is_new = tx.total_changes > before
-        if is_new:
-            say()
-
     consumer = Consumer(store, _NAME, mode=Mode.LIVE, clock=store.clock)
 
     @consumer.on(*Kind)
     def act(outcome: Outcome, tx: Any) -> None:
         tx.execute("INSERT INTO effect VALUES (?)", (outcome.id,))
 
-    while consumer.drain(connect) or store.outcomes.work(_NAME):
+    while consumer.drain(lambda: telling(shop.path)) or store.outcomes.work(_NAME):
         # What a killed process had taken is free again once its lease is over.
         time.sleep(0.05)
 
@@ -175,20 +161,14 @@ def under_kills(way: str, folder: Path, orders: int) -> tuple[int, int]:
     ended = SystemClock().now() - timedelta(hours=2)
     with Store.open(folder / "store.sqlite") as store:
         store.outcomes.add(_NAME, mode=Mode.LIVE, begin=None, all_=True, actor="asha")
-        for first in range(0, orders, _AT_ONCE):
-            facts = [
-                store.submit(by_event(number, ended, reference=f"INV-{number}"))
-                for number in range(first, min(first + _AT_ONCE, orders))
-            ]
-            for fact in facts:
-                fact.result()
-        while store.outcomes.tell():
-            pass
+        keep_all(store, (by_event(n, ended, reference=f"INV-{n}") for n in range(orders)))
+        store.outcomes.tell()
         told = {outcome.id for outcome in store.outcomes.page(Mode.LIVE, limit=10**7)}
-        goes_on = True
-        while goes_on and _shipped(path) < orders * 5 // 6:
-            goes_on = _run(way, folder, chance, kill_after=chance.randint(1, 40))
-        _run(way, folder, chance, kill_after=None)
+        command, seen, many = [sys.executable, "-P", __file__, way, str(folder)], 0, 0
+        while seen == many and _shipped(path) < orders * 5 // 6:
+            many = chance.randint(1, 40)
+            seen = run_until(command, effects=many, and_then=partial(_wait, chance))
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     with closing(sqlite3.connect(path)) as connection:
         effects = Counter(row[0] for row in connection.execute("SELECT id FROM effect"))
     return sum(effects.values()) - len(effects), len(told - set(effects))
@@ -200,22 +180,9 @@ def _shipped(path: Path) -> int:
     return int(count)
 
 
-def _run(way: str, folder: Path, chance: random.Random, *, kill_after: int | None) -> bool:
-    """Run the shop's processes, and kill both after so many effects; False once none is left."""
-    reading, writing = os.pipe()
-    command = [sys.executable, "-P", __file__, way, str(folder)]
-    many = 1 if kill_after is None else 2
-    children = [subprocess.Popen(command, stdout=writing) for _ in range(many)]
-    os.close(writing)
-    with os.fdopen(reading) as lines:
-        seen = sum(1 for _, line in zip(range(kill_after or 10**9), lines, strict=False) if line)
-        if kill_after is not None:
-            time.sleep(chance.uniform(0, 0.005))
-            for child in children:
-                child.kill()
-    for child in children:
-        child.wait()
-    return seen == kill_after
+def _wait(chance: random.Random) -> None:
+    """Let the kill come somewhere between two effects."""
+    time.sleep(chance.uniform(0, 0.005))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """Facts about one collection as a poll or an event brings them, for tests that need a few."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -10,6 +12,8 @@ from kusanya.clock import ManualClock
 from kusanya.state.observation import Observation, Source
 from kusanya.store import Store
 from kusanya.wire import Collection, Mode
+
+_AT_ONCE: Final = 1_000
 
 
 def polled(key: object, created: datetime, **fields: Any) -> Observation:
@@ -55,3 +59,11 @@ def by_event(key: object, created: datetime, **fields: Any) -> Observation:
         event_type=f"collection.{status}",
         event_created_at=fact.collection.completed_at or created,
     )
+
+
+def keep_all(store: Store, facts: Iterable[Observation]) -> None:
+    """Make many facts durable, no more at once than the queue of a store holds."""
+    left = iter(facts)
+    while some := list(islice(left, _AT_ONCE)):
+        for kept in [store.submit(fact) for fact in some]:
+            kept.result()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from kusanya_books.match import breaks
 from kusanya_books.pack import close, decisions
 from kusanya_books.read import earlier_pack, load
 from kusanya_books.request.close_request import CloseRequest
+from kusanya_books.request.earlier_period import EarlierPeriod
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 OPEN = {
@@ -202,6 +204,27 @@ class Months(msgspec.Struct):
     """October once more, with books put right."""
 
 
+def closed(
+    home: Path,
+    span: str,
+    lines: tuple[Line, ...],
+    carried: EarlierPeriod | None = None,
+    kinds: list[str] | None = None,
+    *,
+    judged_later: int = 0,
+) -> Report:
+    """Close a period over the store in a folder, by books that have these lines."""
+    path, given = home / "books.csv", books(lines, kinds)
+    booked = given.assign(kind="payment", amount=given["amount"].abs())
+    booked.to_csv(path, index=False, date_format="%Y-%m-%d")
+    loaded = load.inputs(
+        CloseRequest(store=str(home / "s.db"), mode="live", period=span, ledger=str(path)),
+        carried=carried,
+    )
+    judged_on = loaded.period.last + timedelta(days=judged_later)
+    return report(msgspec.structs.replace(loaded, ledger=given, judged_on=judged_on))
+
+
 @pytest.fixture(scope="module")
 def months(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Months]:
     home = tmp_path_factory.mktemp("advice")
@@ -220,25 +243,7 @@ def months(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Months]:
         for fact in OCTOBER:
             store.record(fact)
 
-        def close_month(
-            period: str,
-            lines: tuple[Line, ...],
-            carried: Any = None,
-            kinds: list[str] | None = None,
-        ) -> Report:
-            path = home / "books.csv"
-            given = books(lines, kinds)
-            booked = given.assign(kind="payment", amount=given["amount"].abs())
-            booked.to_csv(path, index=False, date_format="%Y-%m-%d")
-            loaded = load.inputs(
-                CloseRequest(
-                    store=str(home / "s.db"), mode="live", period=period, ledger=str(path)
-                ),
-                carried=carried,
-            )
-            judged_on = loaded.period.last
-            return report(msgspec.structs.replace(loaded, ledger=given, judged_on=judged_on))
-
+        close_month = partial(closed, home)
         october = close_month("2026-10", BOOKS)
         folder = close.pack(october, out=home).folder
         assert folder is not None
@@ -573,28 +578,16 @@ def test_what_nobody_touches_keeps_its_code_and_its_advice_night_after_night(
     with Store.open(tmp_path / "s.db") as store:
         for fact in (observation("first", "10-08T12:00"), *OCTOBER):
             store.record(fact)
-        folder: Path | None = None
+        carried: EarlierPeriod | None = None
         for number, day in enumerate(days):
             since = days[: number + 1] if file == "of the month so far" else [day]
             lines = tuple(
                 one for one in (*BOOKS, line("first", day="10-08")) if one[3][5:] in since
             )
-            booked = books(lines)
-            path = tmp_path / "books.csv"
-            given = booked.assign(kind="payment", amount=booked["amount"].abs())
-            given.to_csv(path, index=False, date_format="%Y-%m-%d")
-            loaded = load.inputs(
-                CloseRequest(
-                    store=str(tmp_path / "s.db"),
-                    mode="live",
-                    period=f"2026-{day}",
-                    ledger=str(path),
-                ),
-                carried=None if folder is None else earlier_pack.read(folder).carried,
-            )
-            judged_on = loaded.period.last + timedelta(days=1)
-            made = report(msgspec.structs.replace(loaded, ledger=booked, judged_on=judged_on))
+            made = closed(tmp_path, f"2026-{day}", lines, carried, judged_later=1)
             folder = close.pack(made, out=tmp_path / "packs").folder
+            assert folder is not None
+            carried = earlier_pack.read(folder).carried
             nights.append({item["break_id"]: item for item in columns.dicts(made.items)})
     said = ("break_code", "suggested_action")
     for before, after in pairwise(nights):

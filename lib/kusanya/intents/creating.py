@@ -200,10 +200,10 @@ def _exchange(
     request = requests.creation(body, idempotency_key=key)
     try:
         collection = yield from core.create(request, attempts=recorded)
+        row = recorded.answered
         response = collection.response
         if response is not None and response.replayed:
-            collection = yield from _now(store, core, collection)
-            recorded.answered = None
+            collection, row = (yield from _now(store, core, collection)), None
     except GeneratorExit:
         raise  # nobody carries out steps any more
     except Exception as error:
@@ -215,7 +215,7 @@ def _exchange(
         # Cancelled or interrupted, at any point.
         yield from call(partial(_release, recorded.lease, recorded.cut_short))
         raise
-    return Creation(intent=recorded.intent, collection=collection, row=recorded.answered)
+    return Creation(intent=recorded.intent, collection=collection, row=row)
 
 
 def _present(store: Store, core: Core, intent: IntentRow) -> Effects[Creation]:

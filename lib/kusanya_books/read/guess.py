@@ -159,10 +159,10 @@ class _Looks:
         has = {name for name in headers.KNOWN if self._exact(name)}
         if "net" in has or {"gross", "fee"} <= has:
             return "statement"
-        if has & {"money_in", "money_out", "balance"}:
+        if "receipt" in has:
             # A bank names no receipt of its own, an operator always does.
-            return "operator" if "receipt" in has else "bank"
-        return "operator" if "receipt" in has else "ledger"
+            return "operator"
+        return "bank" if has & {"money_in", "money_out", "balance"} else "ledger"
 
     def _exact(self, name: str) -> str | None:
         return next(iter(headers.place_of(headers.names_of(name), self.names)), None)
@@ -245,7 +245,8 @@ class _Looks:
         if "currency" in columns:
             return
         money = self._text(columns, ("amount", "money_in", "money_out", "net"))
-        read = [numbers.read(text, thousands=numbers.mark_of(money)) for text in money]
+        mark = numbers.mark_of(money)
+        read = [numbers.read(text, thousands=mark) for text in money]
         said = {name for one in read for name in one.currencies.dropna()}
         lacks = any((one.whole.notna() & one.currencies.isna()).any() for one in read)
         if not said:
@@ -259,9 +260,10 @@ class _Looks:
     def _channel(self, columns: dict[str, Any], uncertain: list[str]) -> None:
         """Take a column all of whose words are names of channels."""
         for header in self.names:
+            if header in columns.values():
+                continue
             words = set(self.sheet.frame[header].str.strip().dropna()) - {""}
-            known = words and all(channel_code(word) in CHANNELS for word in words)
-            if known and header not in columns.values():
+            if words and all(channel_code(word) in CHANNELS for word in words):
                 columns["channel"] = header
                 uncertain.append(f"{safe(header, 40)} is taken for channel")
                 return

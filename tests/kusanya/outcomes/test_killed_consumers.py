@@ -1,9 +1,7 @@
 """Two processes consume and are killed again and again: nothing is done twice, nothing is lost."""
 
-import os
 import random
 import sqlite3
-import subprocess
 import sys
 from collections import Counter
 from contextlib import closing
@@ -11,7 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.kit.payments import by_event
+from tests.kit.payments import by_event, keep_all
+from tests.kusanya.outcomes.consume_until_killed import run_until
 from tests.kusanya.outcomes.shop import ShopDatabase
 
 from kusanya.clock import ManualClock, SystemClock
@@ -19,24 +18,13 @@ from kusanya.outcomes import Consumer, Kind, ddl
 from kusanya.store import Store
 from kusanya.wire import Mode
 
-AT_ONCE = 1_000
-"""A store refuses more at once than its queue holds."""
 CHILD = Path(__file__).with_name("consume_until_killed.py")
 
 
 def consume_until_killed(store_url: str, shop: Path, *, effects: int) -> None:
     """Let two processes consume, and kill both once they did so much together."""
-    reading, writing = os.pipe()
     command = [sys.executable, "-P", str(CHILD), store_url, str(shop)]
-    children = [subprocess.Popen(command, stdout=writing) for _ in range(2)]
-    os.close(writing)
-    with os.fdopen(reading) as lines:
-        for _ in range(effects):
-            assert lines.readline()
-        for child in children:
-            child.kill()
-        for child in children:
-            child.wait()
+    assert run_until(command, effects=effects) == effects
 
 
 @pytest.mark.scale(24, 300, 50_000)
@@ -56,13 +44,7 @@ def test_kill_9_of_all_consumers_does_nothing_twice_and_loses_nothing(
     with Store.open(url) as store:
         store.outcomes.add("shipping", mode=Mode.LIVE, begin=None, all_=True, actor="asha")
         ended = now - timedelta(hours=2)
-        for first in range(0, rounds, AT_ONCE):
-            facts = [
-                store.submit(by_event(number, ended, reference=f"INV-{number // 3}"))
-                for number in range(first, min(first + AT_ONCE, rounds))
-            ]
-            for fact in facts:
-                fact.result()
+        keep_all(store, (by_event(n, ended, reference=f"INV-{n // 3}") for n in range(rounds)))
         left = rounds
         while left > rounds // 6:
             many = chance.randint(1, max(left // 2, 1))

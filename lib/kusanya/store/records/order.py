@@ -81,10 +81,12 @@ class OrderFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     def with_attempt(self, intent: IntentRow, row: CollectionRow) -> "OrderFacts":
         """Return what is known once a creation became a collection that nobody knew before."""
-        intents = sorted((intent, *self.intents), key=lambda one: (one.prepared_at, one.id))
-        rows = sorted((row, *self.collections), key=lambda one: (one.created_at, one.id))
+        intents = (intent, *self.intents)
+        rows = (row, *self.collections)
         return msgspec.structs.replace(
-            self, intents=tuple(reversed(intents)), collections=tuple(reversed(rows))
+            self,
+            intents=tuple(sorted(intents, key=lambda one: (one.prepared_at, one.id), reverse=True)),
+            collections=tuple(sorted(rows, key=lambda one: (one.created_at, one.id), reverse=True)),
         )
 
 
