@@ -206,3 +206,32 @@ async def test_nothing_that_was_never_read_is_a_zero_on_any_screen(
                 assert calm not in said.replace("! not well", ""), (key, calm, said)
             if key in {"4", "5", "8"}:
                 assert "not read: the store cannot be read" in said, key
+
+
+@pytest.mark.parametrize("key", ["1", "2", "5"])
+async def test_what_stands_beside_a_row_is_not_told_before_it_is_read(
+    *, key: str, lossy: Lossy, on: On, clock: ManualClock, at_rest: AtRest, make_seed: Any
+) -> None:
+    make_seed(lossy).busy(5)
+    make_seed(lossy).intents()
+    app = on(lossy)
+    async with app.run_test(size=(160, 50)) as pilot:
+        await press(pilot, at_rest, key)
+        for _ in range(4):
+            lossy.lost = True
+            await press(pilot, at_rest, "j")
+            await clock.advance(2)
+            await ticked(pilot, at_rest)
+            unread = beside(app)
+            lossy.lost = False
+            await clock.advance(9)
+            await ticked(pilot, at_rest)
+            await clock.advance(9)
+            await ticked(pilot, at_rest)
+            taken_back = [line for line in unread if line not in beside(app)]
+            assert all("read" in line or re.search(r"\d", line) for line in taken_back), taken_back
+
+
+def beside(app: ConsoleApp) -> list[str]:
+    """Return the lines of the card beside the list."""
+    return [re.split("[│┃]", line)[-1].strip() for line in lines(app) if re.search("[│┃]", line)]

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import create_engine, text
+from tests.kit.roles import ROLES
 
-from kusanya.store import Store
+from kusanya.store import Store, roles_sql
 
 
 class Databases:
@@ -25,6 +27,7 @@ class Databases:
             address.replace("postgresql://", "postgresql+psycopg://"), isolation_level="AUTOCOMMIT"
         )
         self._prepared = ""
+        self._with_roles = ""
         # Clients are killed here, the server never is: it need not wait for its disk.
         self._run("ALTER SYSTEM SET fsync = off")
         self._run("SELECT pg_reload_conf()")
@@ -52,11 +55,30 @@ class Databases:
         self._run(f'DROP DATABASE "{name}" WITH (FORCE)')
 
     @contextmanager
-    def fresh(self, *, prepared: bool = True) -> Iterator[str]:
-        """Return the address of a database that is gone afterwards."""
-        name = self.create() if prepared else self.create_empty()
-        yield self.url(name)
+    def fresh(self, *, prepared: bool = True, role: str = "") -> Iterator[str]:
+        """Return the address of a database that is gone afterwards.
+
+        With a role its store is there, and the address is that of a login which has this role.
+        """
+        if role:
+            name = self.create(of=self._store_with_roles())
+        else:
+            name = self.create() if prepared else self.create_empty()
+        yield self.url(name).replace(
+            "//postgres:@", f"//works_{role}:@" if role else "//postgres:@"
+        )
         self.drop(name)
+
+    def _store_with_roles(self) -> str:
+        if not self._with_roles:
+            made = self.create()
+            with psycopg.connect(self.url(made), autocommit=True) as owner:
+                owner.execute(roles_sql().encode())
+                for role in ROLES:
+                    owner.execute(f"CREATE ROLE works_{role} LOGIN".encode())
+                    owner.execute(f"GRANT kusanya_{role} TO works_{role}".encode())
+            self._with_roles = made
+        return self._with_roles
 
     def close(self) -> None:
         """Close the connections of the administration."""

@@ -13,9 +13,10 @@ from kusanya.intents import Candidate, replay_left, window_ends
 from kusanya.intents.outcome import outcome_sentence
 from kusanya.privacy import mask_json, mask_phone
 from kusanya.say import Said
-from kusanya.store.records import AttemptRow, IntentRow, IntentState, NoteRow
+from kusanya.store.records import AttemptRow, IntentRow, IntentState
 from kusanya.text import safe
 from kusanya_console.collections.detail import parts_line
+from kusanya_console.intents.reader import IntentDetails
 from kusanya_console.ui import vocabulary
 from kusanya_console.ui.format import (
     Line,
@@ -90,17 +91,17 @@ def window_left(row: IntentRow, look: Look) -> Run:
 
 def intent_part(
     row: IntentRow,
-    attempts: Sequence[AttemptRow],
-    notes: Sequence[NoteRow],
+    details: IntentDetails | None,
     look: Look,
     width: int,
     *,
     part: int,
+    unread: Line,
 ) -> list[Line]:
     """Return one of the `INTENT_PARTS` under the line that names them."""
     head = parts_line(INTENT_PARTS, part, 0, width)
     if INTENT_PARTS[part] == "card":
-        return [head, *intent_card(row, attempts, notes, look, width)]
+        return [head, *intent_card(row, details, look, width, unread=unread)]
     name = spread([cell(row.reference, STRONG, limit=60)], [vocabulary.intent(row.state)], width)
     said = "exactly these bytes are sent on every attempt; phone masked; J copies"
     body = safe(mask_json(row.body), 8_000)
@@ -116,12 +117,18 @@ def intent_part(
 
 def intent_card(
     row: IntentRow,
-    attempts: Sequence[AttemptRow],
-    notes: Sequence[NoteRow],
+    details: IntentDetails | None,
     look: Look,
     width: int,
+    *,
+    unread: Line = (),
 ) -> list[Line]:
-    """Return the card of one intent: its attempts, its key, and the things that are safe."""
+    """Return the card of one intent: its attempts, its key, and the things that are safe.
+
+    Before its details are read `unread` stands in the place of its attempts.
+    """
+    attempts = () if details is None else details.attempts
+    notes = () if details is None else details.notes
     lines: list[Line] = [
         spread([cell(row.reference, STRONG, limit=60)], [vocabulary.intent(row.state)], width),
         spread([(f"TZS {row.amount:,}", STRONG)], [(mask_phone(row.phone), PLAIN)], width),
@@ -144,7 +151,9 @@ def intent_card(
         )
     lines += [_BLANK, rule("attempts", width)]
     lines += [_attempt(one, look) for one in attempts]
-    if not attempts:
+    if details is None:
+        lines.append(unread)
+    elif not attempts:
         lines.append(((translate("nothing has left this machine"), MUTED),))
     if row.state in _WAITING:
         lines += [_BLANK, rule("what is safe", width), *_safe(row, look, width)]

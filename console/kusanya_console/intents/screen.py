@@ -154,11 +154,9 @@ class IntentsScreen(IntentActions):
         if row is None:
             card.show(lambda _width: ())
             return
-        mine = details is not None and details.intent_id == row.id
-        attempts = details.attempts if details is not None and mine else ()
-        notes = details.notes if details is not None and mine else ()
-        part = self.part
-        card.show(lambda width: intent_part(row, attempts, notes, look, width, part=part))
+        mine = details if details is not None and details.intent_id == row.id else None
+        part, unread = self.part, self.unread
+        card.show(lambda width: intent_part(row, mine, look, width, part=part, unread=unread))
 
     def _foot(self) -> None:
         rows, above = len(self.table.excerpt.rows), 0 if self.table.follow else self.table.first
@@ -242,7 +240,7 @@ class IntentsScreen(IntentActions):
 
         def read() -> list[Line]:
             beside = load_details(store, row)
-            lines = intent_card(row, beside.attempts, beside.notes, look, CARD_CELLS)
+            lines = intent_card(row, beside, look, CARD_CELLS)
             return lines if details is None else [*lines, (), *details()]
 
         return read

@@ -273,6 +273,13 @@ def run_killed(client: Client, steps: Effects[Any], *, after: int, done: bool) -
     raise AssertionError("count() never ends")
 
 
+@pytest.fixture
+def role(request: pytest.FixtureRequest) -> str:
+    """Return the role of who creates and consumes, with which the pages say that a shop works."""
+    marker = request.node.get_closest_marker("role")
+    return "act" if marker is None else str(marker.args[0])
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Return the address of a store that does not exist yet, on each engine."""

@@ -19,7 +19,7 @@ from kusanya.intents import (
 )
 from kusanya.state.observation import Source
 from kusanya.store import Store
-from kusanya.store.records import IntentState, Note
+from kusanya.store.records import IntentState
 from kusanya.wire import Mode
 
 
@@ -70,7 +70,7 @@ def test_who_is_cancelled_while_an_answer_is_kept_leaves_it_kept(
             await creating
 
     asyncio.run(scenario())
-    store.notes.add("col_1", Note("written after it"), author="test", mode=Mode.TEST)
+    store.audit.add(actor="test", act="written after it")
     assert the_intent(store).state is IntentState.ANSWERED
     assert store.collections.observations("col_1", Mode.TEST)
 

@@ -159,6 +159,7 @@ def test_what_was_made_elsewhere_under_the_reference_counts(shop: Shop, status: 
     assert shop.service.arrived == []
 
 
+@pytest.mark.role("decide")
 def test_a_contradiction_and_a_receipt_wait_for_a_person(shop: Shop) -> None:
     shop.pay()
     shop.end("col_1", "failed")

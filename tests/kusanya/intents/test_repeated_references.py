@@ -104,6 +104,7 @@ def test_no_reason_asks_again_for_what_is_open_or_paid(
     assert store.audit.page().rows == ()
 
 
+@pytest.mark.role("decide")
 def test_a_person_overrules_that_an_order_is_paid_and_never_that_a_prompt_is_open(
     store: Store, new_client: NewClient, service: Any
 ) -> None:

@@ -234,6 +234,7 @@ def untargeted(store_url: str, clock: Any) -> Iterator[Store]:
         yield opened
 
 
+@pytest.mark.role("")
 def test_an_intent_without_a_target_is_known_by_its_profile_alone(
     untargeted: Store, new_client: NewClient, service: Any
 ) -> None:

@@ -324,6 +324,7 @@ def test_what_was_made_elsewhere_is_not_shipped_beside_a_parcel_that_is_disputed
     assert acted == ["paid", "disputed", "unexpected"], "a person decides, not a second parcel"
 
 
+@pytest.mark.role("")
 def test_after_a_restore_nothing_is_silent_missed_or_done_twice(
     store: Store, facts: Facts, shop: ShopDatabase
 ) -> None:

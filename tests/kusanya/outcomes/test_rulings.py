@@ -16,6 +16,8 @@ from kusanya.store import Store
 from kusanya.watch.contradicted import Contradictions
 from kusanya.wire import Mode
 
+pytestmark = pytest.mark.role("decide")
+
 MINUTE = timedelta(minutes=1)
 
 

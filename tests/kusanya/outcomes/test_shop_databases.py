@@ -21,6 +21,8 @@ from kusanya.errors import ConfigurationError
 from kusanya.outcomes import Kind, Outcome, claim, claim_async, ddl, shop
 from kusanya.wire import Mode
 
+pytestmark = pytest.mark.role("")
+
 OUTCOME = Outcome(
     id="out_1", seq=1, mode=Mode.TEST, reference="INV-1", kind=Kind.PAID, collection_id="col_1",
     intent_id=None, is_paid=True, amount=5000, fee=50, currency="TZS", expected_amount=None,

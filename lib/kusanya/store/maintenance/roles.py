@@ -79,7 +79,8 @@ GRANTS: Final = (
     Grant(Role.ASK, "UPDATE (place, epoch)", consumer.name),
     Grant(Role.ASK, "INSERT, UPDATE, DELETE", outcome_work.name),
     Grant(Role.ACT, "INSERT", consumer.name),
-    Grant(Role.ACT, "INSERT", intent.name),
+    # Also sent again, and then it is kept where to.
+    Grant(Role.ACT, "INSERT, UPDATE (target)", intent.name),
     Grant(Role.ACT, f"INSERT, UPDATE {_ENDING}", intent_attempt.name),
     Grant(Role.ACT, "INSERT", audit.name),
     Grant(Role.ACT, "INSERT", acknowledgement.name),
@@ -152,8 +153,14 @@ CREATE OR REPLACE FUNCTION public.kusanya_keep() RETURNS trigger LANGUAGE plpgsq
   END
 $$;
 """
-_MAY_MAKE_ROLES: Final = """DO $$
+_MAY_MAKE_ROLES: Final = """SET LOCAL client_min_messages = warning;
+DO $$
   BEGIN
+    IF to_regclass('public.store_meta') IS NULL THEN
+      RAISE undefined_table USING
+        MESSAGE = format('there is no store in %I yet', current_database()),
+        HINT = 'Run kusanya store migrate as the same login, then this again';
+    END IF;
     IF NOT (SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = current_user) THEN
       RAISE insufficient_privilege USING
         MESSAGE = format('%s may not make roles', current_user),
