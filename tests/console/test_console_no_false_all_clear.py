@@ -26,8 +26,8 @@ class Dashboard:
 
     def __init__(self, **said: Any) -> None:
         self.endpoint = SenderEndpoint(
-            id="we_1", url="http://127.0.0.1:8000/webhooks/shop", mode="live",
-            **({"status": "enabled"} | said),
+            id="we_1", mode="live",
+            **({"status": "enabled", "url": "http://127.0.0.1:8000/webhooks/shop"} | said),
         )  # fmt: skip
 
     def load(self) -> ServicePicture:
@@ -66,28 +66,38 @@ async def test_without_an_arrival_and_with_prompts_waiting_an_endpoint_is_silent
     async with opened("4") as (app, pilot):
         await at_rest(pilot)
         assert "◐ silent" in endpoint_line(app)
+        assert "not known" in endpoint_line(app), "the fuse of what may fail unseen is not unlit"
 
 
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8000/webhooks/shop", "http://127.0.0.1:8000/"])
 @pytest.mark.parametrize(
-    ("said", "word"),
+    ("said", "word", "fuse"),
     [
-        ({"status": "disabled", "disabled_at": NOW - timedelta(hours=1)}, "disabled"),
-        ({"failing_since": NOW - timedelta(hours=1)}, "failing"),
+        (
+            {"status": "disabled", "disabled_at": NOW - timedelta(hours=1)},
+            "disabled",
+            "blown 14:24",
+        ),
+        ({"failing_since": NOW - timedelta(hours=1)}, "failing", "Sat 14:24, 2 d 23 h left"),
+        ({"failing_since": NOW - timedelta(hours=80)}, "failing", "blows at the next failure"),
     ],
 )
-async def test_the_senders_word_counts_on_health_and_in_every_header(
-    opened: OpenConsole, seed: Any, at_rest: AtRest, said: dict[str, Any], word: str
+async def test_the_senders_word_counts_on_health_in_every_header_and_beside_each_delivery(
+    *, opened: OpenConsole, seed: Any, at_rest: AtRest, said: Any, word: str, fuse: str, url: str
 ) -> None:
     seed.life(1, at=NOW - timedelta(minutes=1))
-    async with opened("4", service=Dashboard(**said), size=(160, 50)) as (app, pilot):
+    service = Dashboard(**said, url=url)
+    async with opened("4", service=service, size=(160, 50)) as (app, pilot):
         await at_rest(pilot)
         assert f"✕ {word}" in endpoint_line(app)
+        assert fuse in endpoint_line(app)
         assert f"✕ {word}: the sender" in shown(app)
         assert "nothing is failing" not in shown(app)
         for key in ("1", "2", "3", "5", "4"):
             await pilot.press("escape", key)
             await at_rest(pilot)
             assert f"✕ 1 {word}" in lines(app)[0], key
+            assert "not lit" not in shown(app), key
 
 
 @pytest.mark.parametrize("crumb", ["live", "deliveries", "collections"])

@@ -28,9 +28,9 @@ from kusanya_console.ui.format import (
     Look,
     cell,
     format_due,
-    format_duration,
     format_elapsed,
     format_exact_instant,
+    format_fuse,
     format_instant,
     format_money,
     labelled,
@@ -237,16 +237,6 @@ def ahead(plan: DeliveryPlan | None, look: Look, width: int) -> list[Line]:
 def _fuse(endpoint: EndpointHealth | None, look: Look) -> list[Line]:
     if endpoint is None:
         return []
-    if endpoint.fuse.blown_at is not None:
-        blown = format_instant(endpoint.fuse.blown_at, look)
-        return [labelled("disable fuse", (translate("blown at {at}", at=blown), FAILED))]
-    at = endpoint.disables_at
-    if at is None:
-        return [labelled("disable fuse", (translate("not lit"), MUTED))]
-    return [
-        labelled(
-            "disable fuse",
-            (format_instant(at, look), WARN),
-            (f"   {translate('{time} left', time=format_duration(at - look.now))}", MUTED),
-        )
-    ]
+    found = endpoint.fuse
+    role = FAILED if found.blown_at is not None else WARN if found.lit_at is not None else MUTED
+    return [labelled("disable fuse", (format_fuse(found, look), role))]

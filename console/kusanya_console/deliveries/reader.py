@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from kusanya.alarms.sender import SenderEndpoint
+from kusanya.alarms.sender import SenderEndpoint, our_name
 from kusanya.errors import KusanyaError
 from kusanya.health.delivery_plan import SEEN_WITHIN, DeliveryPlan, Slot, SlotState, delivery_plan
 from kusanya.health.endpoints import EndpointHealth
@@ -106,18 +106,33 @@ def as_held(
     The sender's own word wins over what we infer. A missing event names no endpoint: it is held
     where all of them are disabled.
     """
-    missing = isinstance(row, MissingEventRow)
-    told = [
-        one
-        for one in sender
-        if one.mode == row.mode.value and (missing or one.name == row.endpoint)
-    ]
+    told = _told(row, sender, known)
     ends = [one.disabled_at for one in told if one.is_disabled and one.disabled_at]
     since = max(ends) if ends and len(ends) == len(told) else None
     if not told:
         blown = (one.fuse.blown_at for one in known if one.endpoint == row.endpoint)
         since = next(blown, None)
     return found if found is None or since is None else found.held(since=since)
+
+
+def endpoint_of(
+    row: DeliveryRecord, sender: Sequence[SenderEndpoint], known: Sequence[EndpointHealth]
+) -> EndpointHealth | None:
+    """Return the endpoint of a line, with the sender's own fuse where it can be asked."""
+    found = next((one for one in known if one.endpoint == row.endpoint), None)
+    told = _told(row, sender, known)
+    return found if found is None or not told else msgspec.structs.replace(found, fuse=told[0].fuse)
+
+
+def _told(
+    row: DeliveryRecord, sender: Sequence[SenderEndpoint], known: Sequence[EndpointHealth]
+) -> list[SenderEndpoint]:
+    """Return what the sender says of the endpoint of a line; of all where it names none."""
+    mine = [one for one in sender if one.mode == row.mode.value]
+    if isinstance(row, MissingEventRow):
+        return mine
+    ours = [one.endpoint for one in known]
+    return [one for one in mine if our_name(one, ours, mine) == row.endpoint]
 
 
 def missing_plan(row: MissingEventRow, *, now: datetime) -> DeliveryPlan:

@@ -25,6 +25,7 @@ from kusanya_console.deliveries.reader import (
     DeliveryDetails,
     SenderLog,
     as_held,
+    endpoint_of,
     initial_details,
     load_details,
     load_sender_log,
@@ -206,7 +207,7 @@ class DeliveriesScreen(ListScreen[DeliveryRecord]):
 
     def _endpoint(self, row: DeliveryRecord) -> EndpointHealth | None:
         known = () if self.context.snapshot is None else self.context.snapshot.health.endpoints
-        return next((one for one in known if one.endpoint == row.endpoint), None)
+        return endpoint_of(row, self.context.sender, known)
 
     # --- keys ----------------------------------------------------------------------------------
 

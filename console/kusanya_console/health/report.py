@@ -21,7 +21,7 @@ from kusanya_console.ui.format import (
     Look,
     cell,
     columns,
-    format_duration,
+    format_fuse,
     format_instant,
     rule,
     wrapped,
@@ -127,8 +127,8 @@ def _endpoints(found: HealthReading, look: Look, width: int) -> list[HealthEntry
             (format_instant(one.last_arrival_at, look), PLAIN),
             (format_instant(one.last_success_at, look), PLAIN),
             (format_failures(one.failures), PLAIN),
-            (_fuse(one), FAILED if one.failures else MUTED),
-            _left(one, look),
+            _fuse(one, found, look),
+            _left(one, found, look),
         )
         line = columns((runs[n], shape[n]) for n in kept)
         entries.append(HealthEntry(line, endpoint_target(one, found)))
@@ -144,36 +144,40 @@ def _state(one: EndpointHealth, found: HealthReading, look: Look) -> Run:
     said = senders_word(one.endpoint, found)
     disabled = one.fuse.blown_at is not None or (said is not None and said.is_disabled)
     failing = one.failures > 0 or (said is not None and said.failing_since is not None)
-    recent = one.is_recent(now=look.now)
-    expected = any(stuck.stuck for stuck in found.health.stuck)
     states: tuple[tuple[bool, Run], ...] = (
         (found.lost_at is not None, ("? unknown", WARN)),
         (disabled, ("✕ disabled", FAILED)),
         (failing, ("✕ failing", FAILED)),
-        # What was well when it last arrived is not healthy while nothing arrives at all.
-        (found.inputs.silence is not None or (expected and not recent), ("◐ silent", WARN)),
-        (recent, ("● healthy", PLAIN)),
+        (_is_silent(one, found, look), ("◐ silent", WARN)),
+        (one.is_recent(now=look.now), ("● healthy", PLAIN)),
     )
     word, role = next((one for holds, one in states if holds), ("○ quiet", MUTED))
     return translate(word), role
 
 
-def _fuse(one: EndpointHealth) -> str:
-    lit = one.fuse.lit_at
-    if lit is None:
-        return "·" * _FUSE_CELLS
-    burnt = (one.last_arrival_at - lit) / DISABLE_AFTER
+def _is_silent(one: EndpointHealth, found: HealthReading, look: Look) -> bool:
+    """Return whether nothing arrives: what was well when it last arrived says nothing of now."""
+    expected = any(stuck.stuck for stuck in found.health.stuck)
+    return found.inputs.silence is not None or (expected and not one.is_recent(now=look.now))
+
+
+def _fuse(one: EndpointHealth, found: HealthReading, look: Look) -> Run:
+    """Return how far a fuse has burnt: to now by the sender's word, else to the last arrival."""
+    said = senders_word(one.endpoint, found)
+    fuse, until = (one.fuse, one.last_arrival_at) if said is None else (said.fuse, look.now)
+    if fuse.lit_at is None:
+        return "·" * _FUSE_CELLS, MUTED
+    burnt = ((fuse.blown_at or until) - fuse.lit_at) / DISABLE_AFTER
     full = max(1, min(_FUSE_CELLS, round(burnt * _FUSE_CELLS)))
-    return "█" * full + "·" * (_FUSE_CELLS - full)
+    return "█" * full + "·" * (_FUSE_CELLS - full), FAILED
 
 
-def _left(one: EndpointHealth, look: Look) -> Run:
-    if one.fuse.blown_at is not None:
-        return translate("blown {at}", at=format_instant(one.fuse.blown_at, look)), FAILED
-    blows = one.fuse.blows_at
-    if blows is None:
-        return translate("not lit"), MUTED
-    left = blows - look.now
-    at = format_instant(blows, look)
-    said = translate("{at}, {time} left", at=at, time=format_duration(left))
-    return said, FAILED if left < _SOON else MUTED
+def _left(one: EndpointHealth, found: HealthReading, look: Look) -> Run:
+    said = senders_word(one.endpoint, found)
+    fuse = one.fuse if said is None else said.fuse
+    # Where nothing arrives, only the sender knows whether it fails.
+    silent = found.lost_at is not None or _is_silent(one, found, look)
+    if said is None and fuse.lit_at is None and silent:
+        return translate("not known"), WARN
+    soon = fuse.blows_at is not None and fuse.blows_at - look.now < _SOON
+    return format_fuse(fuse, look), FAILED if soon or fuse.blown_at is not None else MUTED

@@ -16,6 +16,7 @@ from kusanya.domain.business_day import EAT
 from kusanya.privacy import mask_text
 from kusanya.say import dated
 from kusanya.text import safe
+from kusanya.webhooks.schedule import Fuse
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import MUTED, PLAIN, RULE, Run
 
@@ -168,6 +169,18 @@ def format_duration(length: timedelta, *, parts: int = 2) -> str:
         if count or said:
             said.append(f"{count} {name}")
     return " ".join(said[:parts]) or "0 s"
+
+
+def format_fuse(found: Fuse, look: Look) -> str:
+    """Return how an endpoint's disable fuse stands."""
+    if found.blown_at is not None:
+        return translate("blown {at}", at=format_instant(found.blown_at, look))
+    if found.blows_at is None:
+        return translate("not lit")
+    if found.blows_at <= look.now:
+        return translate("blows at the next failure")
+    left = format_duration(found.blows_at - look.now)
+    return translate("{at}, {time} left", at=format_instant(found.blows_at, look), time=left)
 
 
 def format_gap(length: timedelta) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from kusanya.alarms.noise import Noise, load_noise
 from kusanya.alarms.open_anomalies import OpenAnomaly, OpenAnomalyReader
 from kusanya.alarms.second_payments import SecondPaymentReader
-from kusanya.alarms.sender import SenderEndpoint
+from kusanya.alarms.sender import SenderEndpoint, our_name
 from kusanya.alarms.silence import Silence, load_silence
 from kusanya.alarms.stalled_intents import StalledIntents, count_stalled, stalled_intents
 from kusanya.channels.history import FailureRate, HistoryReader
@@ -85,14 +85,8 @@ class AlarmInputs(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
     def our_name(self, one: SenderEndpoint) -> str:
-        """Return the name that our receiver has for an endpoint of the sender.
-
-        It is the end of its address; where either side has one endpoint alone, they are the same.
-        """
-        ours = [known.endpoint for known in self.health.endpoints]
-        if one.name not in ours and len(ours) == len(self.sender) == 1:
-            return ours[0]
-        return one.name
+        """Return the name that our receiver has for an endpoint of the sender."""
+        return our_name(one, [known.endpoint for known in self.health.endpoints], self.sender)
 
     def with_sender(self, endpoints: Iterable[SenderEndpoint]) -> "AlarmInputs":
         """Return these inputs and what the sender says; it keeps the endpoints of both modes."""

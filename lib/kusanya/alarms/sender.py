@@ -1,10 +1,11 @@
 """What the sender says of our endpoints, where it can be asked: only the embedded service can."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
-from kusanya.domain.limits import DISABLE_AFTER
+from kusanya.webhooks.schedule import Fuse
 
 
 class SenderEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +30,23 @@ class SenderEndpoint(msgspec.Struct, frozen=True, kw_only=True):
         return self.status == "disabled"
 
     @property
+    def fuse(self) -> Fuse:
+        """Return how long it has been failing, and what disabled it."""
+        return Fuse(
+            lit_at=self.failing_since, blown_at=self.disabled_at if self.is_disabled else None
+        )
+
+    @property
     def disables_at(self) -> datetime | None:
         """Return from when on a failure disables it; None while nothing fails."""
-        lit = self.failing_since
-        return None if lit is None or self.is_disabled else lit + DISABLE_AFTER
+        return None if self.is_disabled else self.fuse.blows_at
+
+
+def our_name(one: SenderEndpoint, ours: Sequence[str], sender: Sequence[SenderEndpoint]) -> str:
+    """Return the name that our receiver has for one of the sender's endpoints of a mode.
+
+    It is the end of its address; where either side has one endpoint alone, they are the same.
+    """
+    if one.name not in ours and len(ours) == len(sender) == 1:
+        return ours[0]
+    return one.name
