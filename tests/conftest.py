@@ -136,15 +136,15 @@ def databases() -> "Iterator[Databases]":
 
 
 @pytest.fixture
-def role() -> str:
+def store_role() -> str:
     """Return the role with which a test's store on PostgreSQL is opened; '' is its owner."""
     return ""
 
 
 @pytest.fixture
-def postgres_url(databases: "Databases", role: str) -> Iterator[str]:
+def postgres_url(databases: "Databases", store_role: str) -> Iterator[str]:
     """Return the address of a database of the test's own, which holds an empty store."""
-    with databases.fresh(role=role) as address:
+    with databases.fresh(role=store_role) as address:
         yield address
 
 

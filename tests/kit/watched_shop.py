@@ -12,6 +12,7 @@ from kusanya.alarms.alarm import Alarm
 from kusanya.alarms.notices.messages import AlarmMessage
 from kusanya.alarms.notices.targets import NoticeTarget
 from kusanya.alarms.notices.watcher import ROUND_EVERY_S, AlarmWatcher
+from kusanya.alarms.sender import AskSender
 from kusanya.clock import ManualClock
 from kusanya.errors import NotificationError
 from kusanya.privacy import mask_text
@@ -71,6 +72,7 @@ class WatchedShop:
         *targets: NoticeTarget,
         store: Any = None,
         language: Language = Language.ENGLISH,
+        sender: AskSender | None = None,
     ) -> AlarmWatcher:
         """Return a watcher that sends to the inbox, or to other targets."""
         return AlarmWatcher(
@@ -80,6 +82,7 @@ class WatchedShop:
             by=by,
             clock=self.clock,
             language=language,
+            sender=sender,
             on_reading=lambda _inputs, alarms: assert_no_phone(alarms),
         )
 

@@ -287,6 +287,18 @@ def test_open_collections_are_grouped_by_channel_and_age(store: Store) -> None:
     assert mpesa.phones == 1, "both on one phone: a customer, no outage"
 
 
+@pytest.mark.parametrize(("minutes", "forgotten"), [(59, 0), (60, 1), (61, 1)])
+def test_a_prompt_is_forgotten_after_an_hour_in_which_its_end_would_have_been_learned(
+    store: Store, minutes: int, forgotten: int
+) -> None:
+    polled(store, collection("old", at=NOON - minutes * MINUTE))
+    [before] = health(store, Mode.LIVE, now=NOON).stuck
+    assert before.forgotten == 0, "nobody asked since"
+    events_arrive(store, minutes * MINUTE + HOUR)
+    [mpesa] = health(store, Mode.LIVE, now=NOON).stuck
+    assert mpesa.forgotten == forgotten
+
+
 def test_old_open_prompts_do_not_hide_a_channel_that_hangs_now(store: Store) -> None:
     for number in range(1_100):
         polled(store, collection(f"old{number}", at=NOON - timedelta(days=2, seconds=number)))

@@ -1,9 +1,12 @@
 """`kusanya health` and `mute`: the alarms that stand, for a person, a script and Prometheus."""
 
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kusanya.errors import KusanyaError
 from kusanya.text import safe
 from kusanya_console.cli.options import (
     AsJson,
@@ -15,11 +18,13 @@ from kusanya_console.cli.options import (
     profile_of,
     speak,
 )
-from kusanya_console.output import FAILED, USAGE, Refused, say, say_json, stop
+from kusanya_console.output import FAILED, USAGE, Refused, complain, say, say_json, stop
 from kusanya_console.ui.language import translate
 
 if TYPE_CHECKING:
+    from kusanya.alarms.sender import SenderEndpoint
     from kusanya.store.records import Acknowledgement
+    from kusanya_console.sandbox.dashboard.reader import ServiceReader
 
 
 def add_to(app: typer.Typer) -> None:
@@ -57,15 +62,19 @@ def health(
     from kusanya.domain.business_day import format_instant
     from kusanya.store import Store
     from kusanya_console.cli.talk.lines import held_by
+    from kusanya_console.sandbox.commands.attached import service_for
 
     if alerts_yml:
         say(render_alerts().rstrip())
         return
     speak(as_json=as_json)
     chosen, present = profile_of(profile, store), now(clock)
-    with Store.open(chosen.store, create=False, read_only=True) as opened:
+    with ExitStack() as stack:
+        opened = stack.enter_context(Store.open(chosen.store, create=False, read_only=True))
+        service = service_for(chosen, stack)
+        sender = None if service is None else partial(_asked, service)
         found = raised(
-            inputs.load(opened, chosen.mode, now=present),
+            inputs.load(opened, chosen.mode, now=present, sender=sender),
             format_time=lambda at: format_instant(at, now=present),
         )
         held = acknowledgements(opened, names_of(found), now=present)
@@ -121,6 +130,14 @@ def mute(
         say_json(done)
     else:
         say(f"{safe(done.alarm, 120)}: {held_by(done, now=time.now())}")
+
+
+def _asked(service: "ServiceReader") -> "tuple[SenderEndpoint, ...]":
+    try:
+        return service.endpoints()
+    except KusanyaError as error:
+        complain(f"the sender cannot be asked about our endpoints: {error}")
+        raise
 
 
 def _held_json(held: "Acknowledgement | None") -> dict[str, object]:

@@ -132,6 +132,7 @@ def watch(
     from kusanya.profiles import find_secret, interface_language
     from kusanya.watch.poller import PollSettings, new_name
     from kusanya_console.cli.create import client_of
+    from kusanya_console.sandbox.commands.attached import service_for
     from kusanya_console.sandbox.service_clock import parse_clock
 
     chosen = profile_of(profile, store)
@@ -158,8 +159,11 @@ def watch(
             gauges = StoreGauges(opened, chosen.mode, clock=time)
             pages = serving_pages(opened, gauges, host=metrics_host, port=metrics_port)
             say(f"metrics on {stack.enter_context(pages)}")
-        name = new_name()
-        watcher = AlarmThread(opened, chosen.mode, given, by=name, clock=time, language=language)
+        name, service = new_name(), service_for(chosen, stack)
+        sender = None if service is None else service.endpoints
+        watcher = AlarmThread(
+            opened, chosen.mode, given, by=name, clock=time, language=language, sender=sender
+        )
         watcher.start()
         try:
             while not asked_to_stop.is_set():

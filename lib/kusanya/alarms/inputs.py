@@ -9,7 +9,7 @@ import msgspec
 from kusanya.alarms.noise import Noise, load_noise
 from kusanya.alarms.open_anomalies import OpenAnomaly, OpenAnomalyReader
 from kusanya.alarms.second_payments import SecondPaymentReader
-from kusanya.alarms.sender import SenderEndpoint, our_name
+from kusanya.alarms.sender import AskSender, LastWord, SenderEndpoint, our_name
 from kusanya.alarms.silence import Silence, load_silence
 from kusanya.alarms.stalled_intents import StalledIntents, count_stalled, stalled_intents
 from kusanya.channels.history import FailureRate, HistoryReader
@@ -97,12 +97,14 @@ class AlarmInputs(msgspec.Struct, frozen=True, kw_only=True):
 class AlarmReader:
     """Reads the inputs of one mode again and again; what changes slowly is kept for a while.
 
-    `read` reads the store: on one thread, one call at a time.
+    `read` reads the store, and asks the `sender` where it can be asked: on one thread, one call at
+    a time.
     """
 
-    def __init__(self, store: Store, mode: Mode) -> None:
+    def __init__(self, store: Store, mode: Mode, *, sender: AskSender | None = None) -> None:
         self._store = store
         self._mode = mode
+        self._sender = LastWord(sender or tuple)
         self._history = HistoryReader(store, mode)
         self._outages = OutageReader(store, mode)
         self._anomalies = OpenAnomalyReader(store, mode)
@@ -115,7 +117,7 @@ class AlarmReader:
         pollers = tuple(
             one for one in store.poll_leases.pollers(mode) if now - one.polled_at <= _POLLED_WITHIN
         )
-        return AlarmInputs(
+        read = AlarmInputs(
             mode=mode,
             at=now,
             health=health(store, mode, now=now, usual_times=history.usual_times),
@@ -141,11 +143,14 @@ class AlarmReader:
             backup=store.backups.status(),
             months_until=store.retention.months_until(),
         )
+        return read.with_sender(self._sender())
 
 
-def load(store: Store, mode: Mode, *, now: datetime) -> AlarmInputs:
-    """Return what a store tells of one mode, read once. Raises StoreError."""
-    return AlarmReader(store, mode).read(now=now)
+def load(
+    store: Store, mode: Mode, *, now: datetime, sender: AskSender | None = None
+) -> AlarmInputs:
+    """Return what a store tells of one mode, and its sender, read once. Raises StoreError."""
+    return AlarmReader(store, mode, sender=sender).read(now=now)
 
 
 def format_unknown(count: int) -> str:

@@ -1,11 +1,15 @@
 """What the sender says of our endpoints, where it can be asked: only the embedded service can."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 import msgspec
 
+from kusanya.errors import KusanyaError
 from kusanya.webhooks.schedule import Fuse
+
+_log = logging.getLogger("kusanya.alarms")
 
 
 class SenderEndpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +44,30 @@ class SenderEndpoint(msgspec.Struct, frozen=True, kw_only=True):
     def disables_at(self) -> datetime | None:
         """Return from when on a failure disables it; None while nothing fails."""
         return None if self.is_disabled else self.fuse.blows_at
+
+
+AskSender = Callable[[], Sequence[SenderEndpoint]]
+"""Returns the sender's endpoints of both modes; raises KusanyaError where it does not answer."""
+
+
+class LastWord:
+    """What the sender said last: where it does not answer, its word before stands."""
+
+    def __init__(self, ask: AskSender) -> None:
+        self._ask = ask
+        self._said: tuple[SenderEndpoint, ...] = ()
+        self._trouble = ""
+
+    def __call__(self) -> tuple[SenderEndpoint, ...]:
+        """Ask, and return the endpoints of both modes."""
+        try:
+            self._said, self._trouble = tuple(self._ask()), ""
+        except KusanyaError as error:
+            # Once for each trouble, not once a round.
+            if self._trouble != (trouble := str(error)):
+                _log.warning("the sender says nothing", extra={"trouble": trouble})
+            self._trouble = trouble
+        return self._said
 
 
 def our_name(one: SenderEndpoint, ours: Sequence[str], sender: Sequence[SenderEndpoint]) -> str:

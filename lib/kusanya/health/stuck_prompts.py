@@ -22,6 +22,8 @@ _AFTER_USUAL: Final = timedelta(seconds=30)
 _LIMIT_LEAST: Final = timedelta(seconds=45)
 _PAST_EXPIRY: Final = timedelta(seconds=150)
 """An expired prompt of live mode is two minutes old, and its event on its way."""
+_FORGOTTEN: Final = timedelta(hours=1)
+"""No prompt is open so long: the service has lost it, or its network has."""
 _COMPARED: Final = timedelta(minutes=30)
 """So far back a prompt is compared with those of its time."""
 _TICK: Final = timedelta(microseconds=1)
@@ -47,6 +49,8 @@ class StuckChannel(msgspec.Struct, frozen=True, kw_only=True):
     oldest_at: datetime
     overdue: int = 0
     """Open for longer than `limit`."""
+    forgotten: int = 0
+    """Open for over an hour, as the service says itself."""
     limit: timedelta = _STUCK
     """When a prompt is overdue on this channel: some time after its usual one."""
     usual: timedelta | None = None
@@ -83,7 +87,7 @@ def load_stuck(
         mode,
         {"late": {None: _LATE}, "stuck": {None: _STUCK}},
         now=now,
-        known={"overdue": limits, "expired": expired},
+        known={"overdue": limits, "expired": expired, "forgotten": {None: _FORGOTTEN}},
         listened=listened,
         phones="overdue",
         limit=OPEN_LOOKED_AT + 1,
@@ -109,6 +113,7 @@ def _stuck(opened: OpenPrompts, usual: timedelta | None) -> StuckChannel:
         oldest_at=opened.oldest_at,
         phones=opened.phones,
         overdue=older["overdue"],
+        forgotten=older["forgotten"],
         limit=_limit(usual),
         usual=usual,
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.console.cli.deploying import Kusanya
+from tests.console.dashboards import USUAL, answering
 from tests.kit.payments import by_event, polled
 
 from kusanya.alarms.rules import RULES
@@ -47,6 +48,22 @@ def test_a_quiet_store_is_well(
     assert run(monkeypatch, capsys, "--store", path) == (0, "live mode: no alarm stands\n", "")
     code, said, _ = run(monkeypatch, capsys, "--store", path, "--json")
     assert (code, json.loads(said)["well"], json.loads(said)["alarms"]) == (0, True, [])
+
+
+def test_the_sender_is_asked_where_a_dashboard_is_named_and_its_silence_is_said(
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with answering(USUAL) as dashboard:
+        monkeypatch.setenv("KUSANYA_DASHBOARD_URL", str(dashboard._http.base_url))
+        monkeypatch.setenv("KUSANYA_DASHBOARD_TOKEN", "dash_1")
+        code, said, error = run(monkeypatch, capsys, "--store", path)
+    assert (code, error) == (1, "")
+    assert said.startswith("urgent: ✕ failing: the sender has had no success at https://billing.")
+    code, said, error = run(monkeypatch, capsys, "--store", path)
+    assert (code, said) == (0, "live mode: no alarm stands\n")
+    assert error.startswith(
+        "kusanya: the sender cannot be asked about our endpoints: the dashboard"
+    )
 
 
 def test_an_alarm_is_printed_with_its_runbook_and_exits_with_1(

@@ -20,8 +20,14 @@ from kusanya.alarms.alarm import as_json
 from kusanya.alarms.muting import mute
 from kusanya.alarms.notices.targets import targets
 from kusanya.alarms.rules import raised
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya.clock import ManualClock
-from kusanya.errors import AuthenticationError, ConfigurationError, StoreUnavailable
+from kusanya.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    KusanyaError,
+    StoreUnavailable,
+)
 from kusanya.say import Language
 from kusanya.store import Store
 from kusanya.store.records.watchers import PendingNotice
@@ -98,6 +104,38 @@ def test_each_message_and_each_failed_one_is_a_line_of_the_log(
     lines = [vars(one) for one in caplog.records if one.name == "kusanya.alarms"]
     assert {one["message"] for one in lines} == {"not sent", "sent"}
     assert all(one["target"] == "inbox" and "failing" in one["alarms"] for one in lines)
+
+
+def test_what_the_sender_says_of_an_endpoint_is_sent_and_its_last_word_stands(
+    shop: WatchedShop,
+) -> None:
+    said = SenderEndpoint(id="we_1", url="https://pay.example/shop", mode="live", status="enabled")
+    word: list[SenderEndpoint | None] = [said]
+
+    def ask() -> tuple[SenderEndpoint, ...]:
+        if word[0] is None:
+            raise KusanyaError("the dashboard does not answer")
+        return (word[0],)
+
+    watcher = shop.watcher(sender=ask)
+    shop.run([watcher], 10 * MINUTE)
+    assert shop.inbox.messages == []
+    failing = msgspec.structs.replace(said, failing_since=shop.clock.now())
+    word[0] = failing
+    shop.run([watcher], 10 * MINUTE)
+    assert shop.inbox.codes == ["sender_failing"]
+    word[0] = None
+    shop.run([watcher], HOUR)
+    assert shop.inbox.codes == ["sender_failing"], "nobody said that it recovered"
+    shop.learned(5 * MINUTE)
+    shop.learned(5 * MINUTE)
+    shop.learned(5 * MINUTE)
+    shop.run([watcher], HOUR)
+    assert shop.inbox.codes == ["sender_failing"], "the silence follows from it"
+    word[0] = said
+    shop.delivered()
+    shop.run([watcher], 10 * MINUTE)
+    assert shop.inbox.codes == ["sender_failing", "missing_events", "+sender_failing:we_1"]
 
 
 def test_what_comes_and_goes_is_sent_once(shop: WatchedShop) -> None:

@@ -193,6 +193,20 @@ def test_stuck_prompts_of_one_phone_are_no_outage_and_stand_in_no_header() -> No
     assert "one phone: a customer, no outage." in alarm.sentence
 
 
+def test_a_single_prompt_that_is_open_for_an_hour_is_told_of() -> None:
+    one = StuckChannel(
+        channel="MPESA_TZ", young=0, late=0, stuck=1, phones=1, oldest_at=NOON - HOUR, overdue=1
+    )
+    assert alarms(with_health(stuck=(one,))) == [], "a customer may take his time"
+    old = msgspec.structs.replace(one, forgotten=1)
+    [alarm] = alarms(with_health(stuck=(old,)))
+    assert (alarm.code, alarm.severity, alarm.header) == ("stuck", Severity.WARNING, "")
+    assert "1 prompt of M-Pesa is open since" in alarm.sentence
+    two = msgspec.structs.replace(one, overdue=2, forgotten=2, is_unusual=False)
+    [alarm] = alarms(with_health(stuck=(two,)))
+    assert "2 prompts of M-Pesa are open for over an hour" in alarm.sentence
+
+
 def test_every_rule_has_a_paragraph_of_the_runbook_and_an_entry_of_its_own() -> None:
     text = (ROOT / "console" / "README.md").read_text(encoding="utf-8")
     headings = [line.removeprefix("### ") for line in text.splitlines() if line.startswith("### ")]

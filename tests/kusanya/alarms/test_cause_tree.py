@@ -123,9 +123,23 @@ DRILLS: dict[str, tuple[AlarmInputs, list[str], list[str]]] = {
             sender=(
                 SenderEndpoint(id="we_1", url="http://a/x", mode="live", status="disabled"),
             ),
+            silence=NOTHING_COMES,
         ),
         ["sender_disabled:we_1"],
-        [],
+        ["silent"],
+    ),
+    "the sender says that it does not reach our receiver": (
+        of(
+            sender=(
+                SenderEndpoint(
+                    id="we_1", url="http://a/x", mode="live", status="enabled",
+                    failing_since=NOON - HOUR,
+                ),
+            ),
+            silence=NOTHING_COMES, missing_events=9,
+        ),
+        ["sender_failing:we_1"],
+        ["missing_events", "silent"],
     ),
     "a secret was rotated": (
         of(noise=(Noise(endpoint="shop", count=3, like_events=3, last_at=NOON),)),

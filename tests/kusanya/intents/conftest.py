@@ -274,7 +274,7 @@ def run_killed(client: Client, steps: Effects[Any], *, after: int, done: bool) -
 
 
 @pytest.fixture
-def role(request: pytest.FixtureRequest) -> str:
+def store_role(request: pytest.FixtureRequest) -> str:
     """Return the role of who creates and consumes, with which the pages say that a shop works."""
     marker = request.node.get_closest_marker("role")
     return "act" if marker is None else str(marker.args[0])

@@ -9,9 +9,9 @@ from tests.kusanya.intents.conftest import (
     clock,
     new_client,
     play,
-    role,
     service,
     store,
+    store_role,
     store_url,
 )
 from tests.kusanya.intents.orders import NewClient
@@ -20,7 +20,16 @@ from tests.kusanya.outcomes.shop import Facts, ShopDatabase
 from kusanya.outcomes import ddl
 from kusanya.store import Store
 
-__all__ = ["FakeService", "clock", "new_client", "play", "role", "service", "store", "store_url"]
+__all__ = [
+    "FakeService",
+    "clock",
+    "new_client",
+    "play",
+    "service",
+    "store",
+    "store_role",
+    "store_url",
+]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from kusanya.alarms.notices.targets import NoticeTarget
     from kusanya.alarms.notices.watcher import AlarmWatcher
+    from kusanya.alarms.sender import AskSender
     from kusanya.clock import Clock
     from kusanya.errors import KusanyaError
     from kusanya.say import Language
@@ -32,11 +33,12 @@ class AlarmThread:
         by: str,
         clock: "Clock",
         language: "Language",
+        sender: "AskSender | None",
     ) -> None:
         from kusanya.alarms.notices.watcher import AlarmWatcher
 
         self._watcher = (
-            AlarmWatcher(store, mode, targets, by=by, clock=clock, language=language)
+            AlarmWatcher(store, mode, targets, by=by, clock=clock, language=language, sender=sender)
             if targets
             else None
         )

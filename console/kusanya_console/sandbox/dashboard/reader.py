@@ -30,10 +30,14 @@ class ServiceReader:
         """Return clock, endpoints, keys and faults. Raises DashboardError."""
         return ServicePicture(
             time=parse_answer(self._dashboard.get("clock"), ServiceTime),
-            endpoints=endpoints(self._dashboard),
+            endpoints=self.endpoints(),
             keys=rows(self._dashboard.get("keys"), ServiceKey),
             faults=faults(self._dashboard),
         )
+
+    def endpoints(self) -> tuple[SenderEndpoint, ...]:
+        """Return the endpoints of both modes. Raises DashboardError."""
+        return endpoints(self._dashboard)
 
     def sent(self, event_id: str) -> tuple[SentDelivery, ...]:
         """Return what the sender did about an event, one for each endpoint. Raises DashboardError.

@@ -24,6 +24,7 @@ from kusanya.alarms.notices.messages import AlarmMessage, compose, together
 from kusanya.alarms.notices.notices import DEBOUNCE, after_sending, due, observe
 from kusanya.alarms.notices.targets import NoticeTarget
 from kusanya.alarms.rules import raised
+from kusanya.alarms.sender import AskSender
 from kusanya.clock import Clock
 from kusanya.domain.business_day import format_instant
 from kusanya.errors import KusanyaError, NotificationError, StoreError
@@ -44,8 +45,9 @@ _PENDING_MOST: Final = 100
 class AlarmWatcher:
     """Reads the alarms of one mode and sends them to targets; one round at a time.
 
-    People read messages in `language`, programs in English. `on_reading` is called with
-    the inputs and alarms of each round, for metrics.
+    People read messages in `language`, programs in English. `sender` asks the sender of events what
+    it says of our endpoints, where it can be asked. `on_reading` is called with the inputs and
+    alarms of each round, for metrics.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class AlarmWatcher:
         by: str,
         clock: Clock,
         language: Language = Language.ENGLISH,
+        sender: AskSender | None = None,
         on_reading: Callable[[AlarmInputs, tuple[Alarm, ...]], None] | None = None,
     ) -> None:
         self._store = store
@@ -66,7 +69,7 @@ class AlarmWatcher:
         self._clock = clock
         self._language = language
         self._on_reading = on_reading
-        self._reader = AlarmReader(store, mode)
+        self._reader = AlarmReader(store, mode, sender=sender)
         self._leads = True
         self._away_since: datetime | None = None
         self._away_sent: set[str] = set()

@@ -30,7 +30,10 @@ RULES: Final[tuple[Rule, ...]] = tuple(
     )
 )
 """Every rule, the most urgent first."""
-CAUSES: Final = ("service_silent", "store_full", "clock_skew", "unwatched", "failing", "silent")
+CAUSES: Final = (
+    *("service_silent", "store_full", "clock_skew", "unwatched"),
+    *("sender_disabled", "sender_failing", "failing", "silent"),
+)
 """Rules with consequences, from the outside in: the service, our machines, our programs."""
 
 

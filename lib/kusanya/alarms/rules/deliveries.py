@@ -30,6 +30,10 @@ NOISE_ENOUGH: Final = 100
 """So many requests of strangers within two hours are said once."""
 
 
+_OF_THE_SENDER: Final = frozenset({"silent", "missing_events"})
+"""What follows where the sender itself says that nothing of its reaches an endpoint."""
+
+
 def _sender_disabled(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     for one in inputs.sender:
         if one.is_disabled:
@@ -53,6 +57,7 @@ def _sender_disabled(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[A
                 rows=AlarmList.DELIVERIES,
                 header=DISABLED,
                 endpoint=inputs.our_name(one),
+                causes=_OF_THE_SENDER,
             )
 
 
@@ -76,9 +81,14 @@ def _sender_failing(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Al
                 sentence=Said(
                     "failing: the sender has had no success at {url} since {since}{our_until}."
                 ).of(url=safe(one.url, 80), since=format_time(one.failing_since), our_until=until),
+                next_step=(
+                    "To do: see whether the receiver runs and its address leads to it, then run "
+                    "kusanya catch-up."
+                ),
                 rows=AlarmList.DELIVERIES,
                 header=FAILING,
                 endpoint=inputs.our_name(one),
+                causes=_OF_THE_SENDER,
             )
 
 

@@ -107,8 +107,8 @@ def _unknown(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
 
 def _stuck(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     for one in inputs.health.stuck:
+        channel = safe(channel_label(one.channel), 40)
         if one.overdue > 1 and one.is_unusual:
-            channel = safe(channel_label(one.channel), 40)
             is_outage = one.phones > 1
             where, next_step = _outage(one, inputs, format_time) if is_outage else _ONE_PHONE
             count, limit = f"{one.overdue:,}", _seconds(one.limit)
@@ -140,6 +140,27 @@ def _stuck(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
                 rows=AlarmList.COLLECTIONS,
                 filter=open_prompts(one.channel),
                 header="✕ {count} stuck" if is_outage else "",
+            )
+        elif one.forgotten:
+            yield Alarm(
+                code="stuck",
+                mode=inputs.mode,
+                subject=one.channel,
+                onset=instant(one.oldest_at),
+                severity=Severity.WARNING,
+                mark="✕",
+                name=Said("open prompts of {channel}").of(channel=channel),
+                sentence=plural(
+                    one.forgotten,
+                    "stuck: 1 prompt of {channel} is open since {at}; none lasts an hour.",
+                    "stuck: {count} prompts of {channel} are open for over an hour, the oldest "
+                    "since {at}; none lasts so long.",
+                    channel=channel,
+                    at=format_time(one.oldest_at),
+                ),
+                next_step="Ask the service what became of it; send no second prompt.",
+                rows=AlarmList.COLLECTIONS,
+                filter=open_prompts(one.channel),
             )
 
 
@@ -324,7 +345,9 @@ RULES: Final = (
         code="stuck",
         rank=90,
         severity=Severity.URGENT,
-        condition="More prompts of a channel are open than its usual times explain.",
+        condition=(
+            "More prompts of a channel are open than its usual times explain, or one for an hour."
+        ),
         judge=_stuck,
     ),
     Rule(
