@@ -6,14 +6,18 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from sqlalchemy import make_url
 from tests.kit.intents import begin_intent
 from tests.kit.pgbouncer import pooled
 
 from kusanya.clock import ManualClock
 from kusanya.errors import StoreError, StoreUnavailable
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.store import Store
 from kusanya.store.maintenance.moving import move_store
+from kusanya.store.maintenance.verifying import verify_backup
 from kusanya.wire import Mode
 
 pytestmark = pytest.mark.postgres
@@ -107,10 +111,27 @@ def test_a_store_is_moved_into_the_server_itself(
     with (
         databases.fresh(prepared=False) as empty,
         pooled(empty, sessions=3) as address,
-        pytest.raises(StoreUnavailable, match="not by way of a pooler"),
+        pytest.raises(StoreUnavailable, match="a move of a store takes the server itself"),
     ):
         move_store(path, address, clock=clock)
     Store.open(path, clock=clock, create=False).close()
+
+
+def test_a_backup_and_its_proof_leave_no_session_of_a_pooler_otherwise_than_it_was(
+    address: str, postgres_url: str, tmp_path: Path, clock: ManualClock
+) -> None:
+    said = "takes the server itself, not a pooler: give the server's own address"
+    with Store.open(address, clock=clock) as store, pytest.raises(StoreUnavailable, match=said):
+        store.maintenance.backup(tmp_path / "one.dump")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "one.dump").write_bytes(b"PGDMP")
+    name = f"{make_url(postgres_url).database}_scratch"
+    with psycopg.connect(postgres_url, autocommit=True) as owner:
+        owner.execute(f'CREATE DATABASE "{name}"'.encode())
+        scratch = make_url(address).set(database=name).render_as_string(hide_password=False)
+        with pytest.raises(StoreUnavailable, match=said):
+            verify_backup(tmp_path / "one.dump", clock=clock, scratch=SecretUrl(scratch))
+        owner.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
 
 
 def test_a_store_knows_whether_it_is_behind_a_pooler(address: str, postgres_url: str) -> None:

@@ -22,6 +22,7 @@ from kusanya.errors import StoreUnavailable
 from kusanya.privacy import redact
 from kusanya.store.records import Backup
 from kusanya.store.tables.engine import Engines, only_store_errors
+from kusanya.store.tables.sessions import refuse_poolers
 from kusanya.store.tables.sqlite_file import sync_folder
 
 try:
@@ -56,7 +57,7 @@ def copy_to(source: Engines, target: Path, *, clock: Clock) -> Backup:
 
     Until then it is `.NAME.part` beside it, and what a killed backup left there is removed. Raises
     StoreUnavailable when the file exists, where it cannot be made, and for a store on PostgreSQL
-    where pg_dump is not installed or fails.
+    where pg_dump is not installed or fails, or where a pooler stands before the server.
     """
     if target.exists():
         raise StoreUnavailable(f"{target} exists already; a backup never overwrites")
@@ -68,6 +69,8 @@ def copy_to(source: Engines, target: Path, *, clock: Clock) -> Backup:
             if source.sqlite:
                 _copy_file(source, path)
             else:
+                with source.reading() as connection:
+                    refuse_poolers(connection.connection.driver_connection, "a backup")
                 _dump(source.writer.url, path)
             os.fsync(part.fileno())
             digest = hashlib.file_digest(part, "sha256").hexdigest()

@@ -38,7 +38,7 @@ from kusanya.store.records import MoveResult
 from kusanya.store.tables.delivery_months import begin_with
 from kusanya.store.tables.engine import Engines, engines, only_store_errors
 from kusanya.store.tables.schema import feed_head, metadata, metadata_entry, store_meta
-from kusanya.store.tables.sessions import is_behind_a_pooler
+from kusanya.store.tables.sessions import refuse_poolers
 from kusanya.store.tables.sqlite_file import SqliteFile
 from kusanya.store.tables.values import from_us
 from kusanya.store.writer.batch import Transaction
@@ -343,10 +343,7 @@ def _alone_in(to: Engines) -> Iterator[None]:
     # Outside of any transaction: one that is idle for long is ended by the server.
     with closing(to.writer.raw_connection()) as session:
         asked: Any = session.cursor()
-        if is_behind_a_pooler(session.driver_connection):
-            raise StoreUnavailable(
-                "a store is moved into the server itself, not by way of a pooler"
-            )
+        refuse_poolers(session.driver_connection, "a move of a store")
         asked.execute("SELECT pg_try_advisory_lock(%s)", (_LOCK,))
         if not asked.fetchone()[0]:
             raise StoreUnavailable(f"another move into {to.shown} is under way: wait for its end")

@@ -20,6 +20,7 @@ from kusanya.store.maintenance.restoring import restore_file
 from kusanya.store.queries.base import StoreParts
 from kusanya.store.records import StoreFinding
 from kusanya.store.tables.engine import Engines, engines, only_store_errors
+from kusanya.store.tables.sessions import refuse_poolers
 
 SCRATCH_NAME: Final = "_scratch"
 """How the name of a database ends whose contents may be thrown away."""
@@ -70,6 +71,7 @@ def verify_backup(
 def _empty(found: Engines) -> None:
     found.reader.dispose()  # their sessions would hold what is dropped
     with found.writer.connect() as connection, connection.begin():
+        refuse_poolers(connection.connection.driver_connection, "a proof of a backup")
         _drop_all(connection)
         connection.execute(text("CREATE SCHEMA public"))
 

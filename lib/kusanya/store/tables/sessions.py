@@ -18,6 +18,8 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, Engine, event, text
 
+from kusanya.errors import StoreUnavailable
+
 LOOK_SCHEMA: Final = "kusanya_look"
 """The schema of the masked views; it has to be first in the search path of who only looks."""
 
@@ -73,6 +75,17 @@ def is_behind_a_pooler(connection: Any) -> bool:
     """
     asked = connection.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
     return bool(asked[0] != connection.info.backend_pid)
+
+
+def refuse_poolers(connection: Any, what: str) -> None:
+    """Raise StoreUnavailable where `what` would change a session for a pooler's next client.
+
+    PostgreSQL's own programs set what names mean in it, for as long as it lasts.
+    """
+    if is_behind_a_pooler(connection):
+        raise StoreUnavailable(
+            f"{what} takes the server itself, not a pooler: give the server's own address"
+        )
 
 
 def bound_writer(engine: Engine, limits: SessionLimits) -> None:
