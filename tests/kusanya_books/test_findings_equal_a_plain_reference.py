@@ -34,7 +34,7 @@ from kusanya_books.request.quality import FileTotal, Quality, Remark
 Row = dict[str, Any]
 Sums = dict[Any, tuple[int, int | None]]
 MONEY = st.integers(-9_000, 9_000)
-SIZE = st.integers(0, 9_000)
+SIZE = st.just(0) | st.integers(0, 9_000)
 CURRENCY = st.sampled_from(["TZS", "KES"])
 STANDING = st.sampled_from(["break", "expected", "unproven"])
 CODE = st.sampled_from(
@@ -78,7 +78,7 @@ INPUTS = st.fixed_dictionaries(
         "loads": st.lists(st.tuples(REMARKS, TOTAL), max_size=3),
         "control": drawn(amount=SIZE, amount_rollup=SIZE, agrees=st.booleans()),
         "has_tariff": st.booleans(),
-        "fees": drawn(drift=st.sampled_from([-400, 0, 250])),
+        "fees": drawn(drift=st.sampled_from([-400, -1, 0, 1, 250])),
         "unpriced": drawn(rows=st.integers(1, 9), fee=SIZE),
         "late": st.none() | drawn(key=st.sampled_from(["a", "b"]), amount_effect=MONEY),
     }
@@ -281,6 +281,11 @@ def test_each_finding_has_the_rows_and_the_money_of_what_it_is_made_of(
         **of_statements(paid, legs),
         **of_all(books, paid, legs),
     }
+    for kind, whose in ((findings.OPERATOR, "operator"), (findings.BANK, "bank")):
+        [*notes] = set(found[found["finding"] == kind]["note"].dropna())
+        unread = legs[whose] is not None and legs[whose]["is_unread"]
+        wanted = f"no {whose}'s statement{' that could be read' if unread else ''} was given"
+        assert notes == ([] if by_kind(found)[kind] is not None else [f"not proven: {wanted}"])
     kinds = list(dict.fromkeys(found["finding"]))
     nothing = [kind for kind in kinds if by_kind(found)[kind] == {}]
     assert findings.nil(found) == nothing
@@ -320,11 +325,18 @@ def test_what_earlier_periods_left_open_is_a_finding_and_so_is_a_code_that_does_
         carried if has_earlier_pack else unknown,
         (findings.NOT_FOOTING, None, 2, None, "rolled_forward", None),
     ]  # fmt: skip
+    assert list(found.index) == [0, 1, 2]
+
+
+def test_of_what_was_carried_a_break_alone_is_a_finding() -> None:
+    assert findings.of_carried({"standing": "break"}) == findings.CARRIED
+    assert findings.of_carried({"standing": "expected"}) is None
 
 
 FOUND = [
     {"finding": findings.BREAKS, "currency": "KES", "rows": 1, "amount": 30, "page": "breaks"},
     {"finding": findings.BREAKS, "currency": "TZS", "rows": 3, "amount": 900, "page": "breaks"},
+    {"finding": findings.REFUND, "currency": "KES", "rows": 2, "amount": 50, "page": "doubles"},
     {"finding": findings.REFUND, "currency": "TZS", "rows": 2, "amount": 700, "page": "doubles"},
     {"finding": findings.BANK, "currency": "TZS", "rows": 1, "amount": 60, "page": "bank"},
     {"finding": findings.LATE, "rows": 0, "page": "late"},
@@ -345,12 +357,13 @@ def test_what_was_accepted_or_cleared_is_taken_off_its_finding_and_said_by_name(
         frame_of(FINDINGS, *FOUND),
         frame_of(ITEMS, *accepted),
         expected=frame_of(ITEMS, *expected),
-        refunds=[("TZS", 1, 300)],
+        refunds=[("TZS", 1, 300), ("KES", 1, None)],
     )
     said = [(row["finding"], row["currency"], row["rows"], row["amount"], row["page"], row["note"])
             for row in columns.dicts(found)]  # fmt: skip
     assert said == [
         (findings.BREAKS, "TZS", 1, 300, "breaks", None),
+        (findings.REFUND, "KES", 1, 50, "doubles", None),
         (findings.REFUND, "TZS", 1, 400, "doubles", None),
         (findings.BANK, None, 0, None, "bank", None),
         (findings.LATE, None, 0, None, "late", None),

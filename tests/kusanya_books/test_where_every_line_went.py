@@ -9,13 +9,14 @@ import msgspec
 import pandas as pd
 import pytest
 from tests.kit.books import books_of
+from tests.kit.frames import frame_of
 from tests.kit.movements import movements_of
 from tests.kit.statements import statement_of
 
 from kusanya.domain.business_day import EAT
 from kusanya.wire import Mode
 from kusanya_books import columns
-from kusanya_books.columns import COLLECTIONS, KEYS
+from kusanya_books.columns import COLLECTIONS, KEYS, LEDGER, MOVEMENTS
 from kusanya_books.judge.accounting import accounted, lost
 from kusanya_books.judge.report import Report, ReportVerdict, report
 from kusanya_books.match import bank, ledger, operator, settlement
@@ -126,6 +127,51 @@ class Lines:
             same = {**self.same(), "amount": self._rng.choice([1_000, 2_000, 5_000])}
             rows.append({**told, **same, "created_at": at, "completed_at": done})
         return make(*rows)
+
+
+def test_each_input_is_counted_by_currency_and_a_line_without_a_day_is_outside() -> None:
+    march = pd.Timestamp("2026-03-05")
+    paid = {"status": "paid", "currency": "TZS"}
+    inputs = msgspec.structs.replace(
+        load.inputs(CloseRequest(mode="live", period="2020-01")),
+        ledger=frame_of(
+            LEDGER,
+            {**paid, "amount": 5},
+            {**paid, "amount": 7, "booked_day": march, "currency": "KES"},
+            {**paid, "amount": 11, "booked_day": march},
+            {"status": "paid", "booked_day": march},
+            {"status": "open", "amount": 13, "booked_day": march, "currency": "TZS"},
+        ),
+        movements=frame_of(
+            MOVEMENTS,
+            {"input": "a.csv", "currency": "TZS", "amount": 17},
+            {"input": "a.csv", "currency": "TZS", "amount": 19, "business_day": march},
+        ),
+        collections=frame_of(
+            COLLECTIONS,
+            {"status": "succeeded", "currency": "TZS", "amount": 23, "fee": 1},
+            {
+                "status": "succeeded",
+                "currency": "TZS",
+                "amount": 29,
+                "fee": 1,
+                "business_day": march,
+            },
+        ),
+        statement=None,
+        period=period("2026-03"),
+    )
+    parts = ("input", "currency", "rows_read", "amount_read", "rows_outside", "amount_outside")
+    found = [tuple(row[part] for part in parts) for row in columns.dicts(accounted(inputs, []))]
+    assert found == [
+        ("a.csv", "TZS", 2, 36, 1, 17),
+        ("collections", "TZS", 2, 52, 1, 23),
+        ("ledger", None, 1, 0, 0, 0),
+        ("ledger", "KES", 1, 7, 0, 0),
+        ("ledger", "TZS", 3, 29, 2, 18),
+    ]
+    alone = accounted(msgspec.structs.replace(inputs, ledger=None), [])
+    assert [row["input"] for row in columns.dicts(alone)] == ["a.csv"]
 
 
 def inputs_of(seed: int, make: Make, *, by_item: bool, basis: str = "gross") -> Inputs:

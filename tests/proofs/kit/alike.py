@@ -5,6 +5,7 @@ from typing import Final
 _ONE_CLASS: Final = "both ways lead to the same error class, by another sentence"
 _KEYED: Final = "_keyed takes a text and a Secret alike; this only spares making one each time"
 _HEADERS_ALONE: Final = "of the answer only the headers are read"
+_DIFFERS: Final = "what differs has a total, whose currency is known, and differs by some money"
 _LOOK: Final = "it only asks for the closer look, which then finds no contradiction"
 
 ALIKE: Final[dict[str, dict[str, str]]] = {
@@ -63,6 +64,11 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
         "Forwarder._asked_to_wait: \"b''\" became \"b'x'\"": _HEADERS_ALONE,
         "Forwarder._asked_to_wait: 'True' became 'False'": _HEADERS_ALONE,
         "forward_key: \"b''\" became \"b'x'\"": "neither has the length of a key",
+    },
+    "verdict": {
+        "_totals: 'load.total is not None and load.total.currency is not None' became "
+        "'load.total is not None or load.total.currency is not None'": _DIFFERS,
+        "_totals: '0' became '1'": _DIFFERS,
     },
     "rulings": {
         "Contradictions._contradicting: 'True' became 'False'": (
