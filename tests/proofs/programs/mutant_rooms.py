@@ -573,9 +573,16 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books.read.bank.camt",
         ),
         (
+            "kusanya_books/test_dates_and_numbers_of_people.py",
             "kusanya_books/test_every_spelling_reads_the_same.py",
             "kusanya_books/test_statements_of_operators_and_banks.py",
             "kusanya_books/test_ledger_and_statement_files.py",
+            "kusanya_books/test_quick_readers_read_what_careful_ones_do.py",
+            "kusanya_books/test_nothing_is_guessed.py",
+            "kusanya_books/test_signs_known_by_kind.py",
+            "kusanya_books/test_guessed_signs.py",
+            "kusanya_books/test_invisible_characters.py",
+            "kusanya_books/test_hostile_files.py",
         ),
     ),
     "tariff": Room(
