@@ -17,7 +17,12 @@ MONTHS = {
     "en": [datetime(2026, month, 1, tzinfo=UTC).strftime("%B") for month in range(1, 13)],
     "sw": SWAHILI.split(),
 }
-ZONES = {"": EAT, "EAT": EAT, "Z": UTC, " UTC": UTC, "+03:00": EAT, "+0530": 330, "-04:30": -270}
+ZONES = {
+    **dict.fromkeys(("", "EAT", "+03:00"), EAT),
+    **dict.fromkeys(("Z", " UTC"), timezone(timedelta(0))),
+    "+0530": timezone(timedelta(minutes=330)),
+    "-04:30": timezone(-timedelta(minutes=270)),
+}
 NOON = datetime(2026, 3, 5, 12, tzinfo=EAT)
 
 
@@ -69,9 +74,7 @@ def written(draw: st.DrawFn) -> tuple[str, datetime, bool]:
         "half-s": (f"{hour}:{at:%M:%S} {half}", at.replace(microsecond=0)),
     }[clock]
     zone = draw(st.sampled_from(sorted(ZONES)))
-    offset = ZONES[zone]
-    of_zone = timezone(timedelta(minutes=offset)) if isinstance(offset, int) else offset
-    means = kept.replace(tzinfo=of_zone)
+    means = kept.replace(tzinfo=ZONES[zone])
     whole = zone == "" and (kept.hour, kept.minute, kept.second, kept.microsecond) == (0, 0, 0, 0)
     return f"{text}{draw(st.sampled_from(['T', ' ', ', ']))}{spelled}{zone}", means, whole
 
@@ -224,7 +227,7 @@ TWO_SIGNS = "has two signs"
 DIGITS = "9" * numbers.DIGITS_MAX
 
 
-def of_numbers(*cells: str | None, **said: Any) -> list[tuple[Any, Any, Any]]:
+def of_numbers(*cells: str | None, **said: Any) -> list[tuple[Any, ...]]:
     """Return value, currency and reason of each cell."""
     found = numbers.read(column(*cells), **said)
     return [

@@ -574,6 +574,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         (
             "kusanya_books/test_dates_and_numbers_of_people.py",
+            "kusanya_books/test_bank_files_are_read_back.py",
             "kusanya_books/test_every_spelling_reads_the_same.py",
             "kusanya_books/test_statements_of_operators_and_banks.py",
             "kusanya_books/test_ledger_and_statement_files.py",

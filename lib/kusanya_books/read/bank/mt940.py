@@ -58,6 +58,8 @@ def read(name: str, data: bytes) -> Entries:
     for place, (line, tag, value) in enumerate(fields):
         if tag in {"60F", "60M"}:
             unproven = _NOT_CLOSED if is_open else unproven
+            # Of a statement without its end: what follows has its own balances.
+            balances.extend([None] * (len(entries) - len(balances)))
             currency, opening = _balance(value)
             begun, is_open = len(entries), True
         elif tag == "61":
@@ -122,13 +124,15 @@ def _entry(line: int, value: str, more: str, currency: str | None) -> BankEntry:
         )
     said = found.data
     amount: Decimal = said["amount"].amount
-    signed = whole(str(amount))
+    status = str(said.get("status") or "")
+    # The library knows D alone as money out; a credit that is taken back is that too.
+    signed = whole(str(-abs(amount) if status == "RC" else amount))
     day = said.get("entry_date") or said.get("date")
     kind = said.get("id") or ""
     reason = NO_AMOUNT if signed is None else (NO_DATE if day is None else None)
     if currency is None:
         reason = "the statement names no currency"
-    returned = kind[1:] in _RETURNED or str(said.get("status") or "").startswith("R")
+    returned = kind[1:] in _RETURNED or status.startswith("R")
     extra = " ".join(str(said.get("extra_details") or "").split())
     return BankEntry(
         row=line,
