@@ -89,6 +89,15 @@ def test_every_spelling_of_a_date_is_that_date(cells: list[tuple[str, datetime, 
 
 
 @pytest.mark.parametrize(
+    ("cell", "days_only"),
+    [("2026-03-05 00:00", True), ("2026-03-05", True), ("2026-03-05 00:01", False)],
+)
+def test_a_column_of_midnights_is_one_of_days(cell: str, *, days_only: bool) -> None:
+    assert dates.read(column(cell, "2026-03-06"), zone="UTC").days_only is days_only
+    assert not dates.read(column("2026-03-05 00:00Z", None), zone="UTC").days_only
+
+
+@pytest.mark.parametrize(
     "cell",
     [
         *("2026-03-05 24:00", "2026-03-05 23:60", "2026-03-05 23:59:60", "2026-03-05 99:00"),
@@ -314,6 +323,13 @@ def test_a_column_proves_which_mark_its_thousands_have(cells: list[str], mark: s
         assert of_numbers(*cells, other)[-1] == (5_000, None, None)
         against = {".": "5,000", ",": "5.000"}[mark]
         assert of_numbers(*cells, against)[-1][0] is None
+
+
+def test_the_longest_cell_that_is_a_number_still_tells_the_mark() -> None:
+    longest = f"Sh12{',345' * 49}"
+    assert len(longest) == 200
+    assert numbers.mark_of([column(longest)]) == ","
+    assert numbers.mark_of([column(f"{longest}-")]) is None
 
 
 def test_the_mapping_may_say_the_mark() -> None:

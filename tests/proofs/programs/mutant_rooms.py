@@ -441,6 +441,8 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books/test_carried_items_of_statements.py",
             "kusanya_books/test_following_an_advice.py",
             "kusanya_books/test_legs_roll_forward.py",
+            "kusanya_books/test_months_roll_forward.py",
+            "kusanya_books/test_breaks_have_a_life.py",
         ),
     ),
     "handling": Room(
