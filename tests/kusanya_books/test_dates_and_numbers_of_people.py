@@ -103,6 +103,7 @@ def test_a_column_of_midnights_is_one_of_days(cell: str, *, days_only: bool) -> 
         *("2026-03-05 24:00", "2026-03-05 23:60", "2026-03-05 23:59:60", "2026-03-05 99:00"),
         *("2026-03-05 0:30 PM", "2026-03-05 13:30 am", "2026-02-30", "2026-13-01", "5 Mwezi 2026"),
         *("yesterday", "2026", "5/3", "2026-03-05 12:00 maybe"),
+        *("0001-01-01", "0000-00-00", "0026-03-05", "0100-03-05", "1899-12-31", "5 March 0026"),
     ],
 )
 def test_what_no_calendar_and_no_clock_shows_is_no_date(cell: str) -> None:
@@ -124,6 +125,7 @@ def test_what_no_calendar_and_no_clock_shows_is_no_date(cell: str) -> None:
         ("2026-03-05 12:00:00,5", NOON.replace(microsecond=500_000)),
         ("2026-03-05 12:00:00.1234567", NOON.replace(microsecond=123_456)),
         ("5 Sept 99", datetime(2099, 9, 5, tzinfo=EAT)),
+        ("1900-01-01 03:00Z", datetime(1900, 1, 1, 3, tzinfo=UTC)),
         ("5 Dis 00", datetime(2000, 12, 5, tzinfo=EAT)),
     ],
 )

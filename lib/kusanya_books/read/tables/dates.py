@@ -70,6 +70,8 @@ _SERIALS: Final = (20_000, 80_000)
 """Days since 1899-12-30 that lie between 1954 and 2119."""
 _EPOCH: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - a spreadsheet knows no zone
 _TWELVE: Final = 12
+_FIRST_YEAR: Final = 1900
+"""Before it no date is meant: 0001-01-01 is how some programs write none."""
 
 
 class Dates(msgspec.Struct, frozen=True):
@@ -161,7 +163,9 @@ def _written(cell: str) -> _DateCell | None:
             continue
         parts = found.groupdict()
         year = int(parts["year"])
-        year += 2000 if year < 100 else 0  # noqa: PLR2004 - of two digits
+        year += 2000 if len(parts["year"]) == len("26") else 0
+        if year < _FIRST_YEAR:
+            return None
         if parts.get("name") is not None:
             month = MONTHS.get(parts["name"].casefold())
             if month is None:
