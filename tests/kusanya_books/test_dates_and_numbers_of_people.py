@@ -22,6 +22,7 @@ ZONES = {
     **dict.fromkeys(("Z", " UTC"), timezone(timedelta(0))),
     "+0530": timezone(timedelta(minutes=330)),
     "-04:30": timezone(-timedelta(minutes=270)),
+    "+1245": timezone(timedelta(minutes=765)),
 }
 NOON = datetime(2026, 3, 5, 12, tzinfo=EAT)
 
@@ -131,6 +132,12 @@ def test_what_no_calendar_and_no_clock_shows_is_no_date(cell: str) -> None:
 )
 def test_clocks_and_years_at_their_ends(cell: str, at: datetime) -> None:
     assert read(cell) == [at]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "Africa/Dar_es_Salaam"])
+def test_what_a_cell_says_of_its_zone_stands_above_what_the_mapping_says(zone: str) -> None:
+    for cell in ("2026-03-05 12:00 EAT", "2026-03-05 12:00+03:00", "2026-03-05 09:00Z"):
+        assert read(cell, zone=zone) == [NOON]
 
 
 def day(month: int, number: int) -> datetime:

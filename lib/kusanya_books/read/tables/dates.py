@@ -194,7 +194,7 @@ def _clock(parts: dict[str, Any]) -> timedelta | None:
     minute, second = int(parts["minute"]), int(parts["second"] or 0)
     if hour > 23 or minute > 59 or second > 59:  # noqa: PLR2004 - of a clock
         return None
-    micros = int((parts["part"] or "0").ljust(6, "0")[:6])
+    micros = int(f"{parts['part'] or '0':0<6.6}")
     return timedelta(hours=hour, minutes=minute, seconds=second, microseconds=micros)
 
 
