@@ -115,7 +115,7 @@ def read(
     numbered = _flags(was_number, len(cells))
     parts = _parts(cells, numbered)
     texts = [part for part, was in zip(parts, dated, strict=True) if part and part.open and not was]
-    first, other = (day_first, None) if day_first is not None else _order(texts)
+    first, is_mixed = (day_first, False) if day_first is not None else _order(texts)
     suspect = swapped is None and _looks_swapped(texts, parts, dated)
     zone_of = ZoneInfo(zone)
     found = [
@@ -125,7 +125,7 @@ def read(
     reasons = [
         None if cell is None else reason for cell, (_, reason) in zip(cells, found, strict=True)
     ]
-    if other is not None:
+    if is_mixed:
         named = _example(cells, parts, text.index, day_first=bool(first))
         reasons = [
             f"is written another way than row {named}" if _against(part, first) else reason
@@ -219,15 +219,14 @@ def _of_serial(cell: str) -> _DateCell | None:
     return _DateCell(at.year, at.month, at.day, open=False, clock=clock, offset=None)
 
 
-def _order(texts: list[_DateCell]) -> tuple[bool | None, bool | None]:
-    """Return whether the day stands first, and the other answer where some row gives it."""
+def _order(texts: list[_DateCell]) -> tuple[bool | None, bool]:
+    """Return whether the day stands first, and whether some row says otherwise."""
     proofs = Counter(
         part.day > _TWELVE for part in texts if (part.day > _TWELVE) != (part.month > _TWELVE)
     )
     if not proofs:
-        return None, None
-    first = proofs[True] >= proofs[False]
-    return first, (not first if len(proofs) > 1 else None)
+        return None, False
+    return proofs[True] >= proofs[False], len(proofs) > 1
 
 
 def _against(part: _DateCell | None, first: bool | None) -> bool:  # noqa: FBT001 - private
