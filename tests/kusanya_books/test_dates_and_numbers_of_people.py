@@ -152,6 +152,14 @@ def day(month: int, number: int) -> datetime:
         (["05/06/2026", "12/06/2026"], [dates.EITHER, dates.EITHER], None),
         (["05/06/2026", "06/12/2026"], [dates.EITHER, dates.EITHER], None),
         (["07/07/2026"], [day(7, 7)], None),
+        (
+            ["06/13/2026", "06/14/2026", "13/06/2026", "2026-06-13", None, "June"],
+            [
+                *(day(6, 13), day(6, 14), "is written another way than row 10"),
+                *(day(6, 13), None, dates.NO_DATE),
+            ],
+            False,
+        ),
         (["12/13/2026"], [day(12, 13)], False),
         (["13/12/2026"], [day(12, 13)], True),
         (["05/06/2026", None], [dates.EITHER, None], None),
