@@ -16,6 +16,7 @@ from kusanya.domain.business_day import EAT
 from kusanya_books import columns
 from kusanya_books.columns import COLLECTIONS, ITEMS, LEDGER
 from kusanya_books.judge import carried_legs, roll_forward
+from kusanya_books.judge.findings import CARRIED
 from kusanya_books.match import bank
 from kusanya_books.read import load
 from kusanya_books.request.close_request import CloseRequest
@@ -288,3 +289,28 @@ def test_two_second_payments_need_two_refunds(
     refunds = roll_forward._Refunds(one)
     assert [refunds.clears(each) for each in pair] == [True, False]
     assert left_of(plain, pair, lines, ledger=two, **rest) == {}
+
+
+def of_books(number: str, reference: str | None, currency: str = "TZS") -> Row:
+    """Return a row of the books that is open."""
+    return {"break_id": number, "reference": reference, "currency": currency, "standing": "break"}
+
+
+def test_a_carried_row_of_the_books_is_itself_or_has_become_the_one_new_row_of_its_order() -> None:
+    stays, gone, other = of_books("a", "R-1"), of_books("b", "R-2"), of_books("c", "R-2")
+    nameless, foreign = of_books("d", None), of_books("e", "R-2", "KES")
+    new, more, unnamed = of_books("n", "R-2"), of_books("m", "R-2"), of_books("o", None)
+    carried = [stays, gone, other, nameless, foreign]
+
+    def became(*now: Row) -> list[Row | None]:
+        judged = {each["break_id"]: each for each in (stays, *now)}
+        asked = roll_forward._Became(judged, carried)
+        return [asked.of(was) for was in (stays, gone, nameless, foreign)]
+
+    assert became() == [stays, None, None, None]
+    assert became(other) == [stays, None, None, None], "what was there before is itself"
+    assert became(new, unnamed) == [stays, new, None, None]
+    left = {**gone, "finding": CARRIED}
+    assert became(new, more) == [stays, left, None, None], "one of several stays what it was"
+    both = roll_forward._Became({"n": new}, [gone, other])
+    assert [both.of(gone), both.of(other)] == [new, None], "two have not become one"

@@ -160,6 +160,22 @@ def day(month: int, number: int) -> datetime:
             ],
             False,
         ),
+        (
+            ["13/06/2026", "14/06/2026", "06/13/2026", "05/12/2026"],
+            [
+                *(day(6, 13), day(6, 14), "is written another way than row 10"),
+                day(12, 5),
+            ],
+            True,
+        ),
+        (
+            ["06/13/2026", "06/14/2026", "13/06/2026", "12/05/2026"],
+            [
+                *(day(6, 13), day(6, 14), "is written another way than row 10"),
+                day(12, 5),
+            ],
+            False,
+        ),
         (["12/13/2026"], [day(12, 13)], False),
         (["13/12/2026"], [day(12, 13)], True),
         (["05/06/2026", None], [dates.EITHER, None], None),
