@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kusanya.errors import KusanyaError
+from kusanya.say import Said
 from kusanya.text import safe
 from kusanya_console.cli.options import (
     AsJson,
@@ -136,7 +137,8 @@ def _asked(service: "ServiceReader") -> "tuple[SenderEndpoint, ...]":
     try:
         return service.endpoints()
     except KusanyaError as error:
-        complain(f"the sender cannot be asked about our endpoints: {error}")
+        said = Said("the sender cannot be asked about our endpoints: {our_trouble}")
+        complain(translate(said.of(our_trouble=str(error))))
         raise
 
 

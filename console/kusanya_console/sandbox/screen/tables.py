@@ -18,7 +18,7 @@ from kusanya_console.sandbox.dashboard.phones import SCRIPTED, ScriptedPhone
 from kusanya_console.sandbox.dashboard.records import FaultRule, ServiceKey, ServicePicture
 from kusanya_console.sandbox.screen.parsing import FAULTS
 from kusanya_console.ui.columns import Column
-from kusanya_console.ui.format import Look, cell, format_fuse, format_instant
+from kusanya_console.ui.format import Look, cell, format_duration, format_instant
 from kusanya_console.ui.language import translate
 from kusanya_console.ui.vocabulary import FAILED, LIVE, MUTED, PLAIN, WARN, Run, role_of
 
@@ -121,10 +121,14 @@ def state(endpoint: SenderEndpoint) -> Run:
 
 def fuse(endpoint: SenderEndpoint, look: Look) -> Run:
     """Return what the sender's own fuse says."""
-    if endpoint.is_disabled and endpoint.disabled_at is None:
-        return translate("blown"), FAILED
-    role = FAILED if endpoint.is_disabled else WARN if endpoint.failing_since else MUTED
-    return format_fuse(endpoint.fuse, look), role
+    if endpoint.is_disabled:
+        if endpoint.disabled_at is None:
+            return translate("blown"), FAILED
+        return translate("blown {at}", at=format_instant(endpoint.disabled_at, look)), FAILED
+    at = endpoint.disables_at
+    if at is None:
+        return translate("not lit"), MUTED
+    return f"{format_instant(at, look)}, {format_duration(at - look.now)}", WARN
 
 
 def mode(word: str) -> Run:
