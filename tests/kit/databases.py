@@ -64,9 +64,8 @@ class Databases:
             name = self.create(of=self._store_with_roles())
         else:
             name = self.create() if prepared else self.create_empty()
-        yield self.url(name).replace(
-            "//postgres:@", f"//works_{role}:@" if role else "//postgres:@"
-        )
+        address = self.url(name)
+        yield address.replace("//postgres:@", f"//works_{role}:@") if role else address
         self.drop(name)
 
     def _store_with_roles(self) -> str:

@@ -153,14 +153,13 @@ def meant(books: list[Row]) -> list[tuple[Any, ...]]:
     ]
 
 
-def check_balances(found: Entries, books: list[Row]) -> None:
+def check(found: Entries, books: list[Row]) -> None:
+    assert [said(one) for one in found.entries] == meant(books)
     per_book = expected(books)
     assert list(found.balances) == [one for after, _ in per_book for one in after]
     wrong = [book for book in books if book["entries"] and book["closes"] == "wrong"]
     assert len(found.notes) == len(wrong)
-    assert all(
-        "not lead to its closing balance" in note or "lead to" in note for note in found.notes
-    )
+    assert all("not lead to its closing balance" in note for note in found.notes)
 
 
 @given(st.lists(BOOK, min_size=1, max_size=3))
@@ -172,8 +171,7 @@ def test_what_mt940_can_say_is_read_back(books: list[Row]) -> None:
     assert mt940.is_mt940(data)
     assert not camt.is_camt(data)
     found = mt940.read("b.sta", data)
-    assert [said(one) for one in found.entries] == meant(books)
-    check_balances(found, books)
+    check(found, books)
     moved = [move for _, move in expected(books) if move is not None]
     open_ = any(book["closes"] == "not" for book in books)
     assert list(found.moved) == [*moved, *([None] if open_ else [])]
@@ -188,8 +186,7 @@ def test_what_camt_says_is_read_back(books: list[Row]) -> None:
     assert camt.is_camt(data)
     assert not mt940.is_mt940(data)
     found = camt.read("b.xml", data)
-    assert [said(one) for one in found.entries] == meant(books)
-    check_balances(found, books)
+    check(found, books)
     assert list(found.moved) == [move for _, move in expected(books)]
     assert [one.row for one in found.entries] == list(range(1, len(found.entries) + 1))
     assert camt.read("b.xml", data.decode().encode("utf-16")) == found
@@ -273,7 +270,7 @@ def test_the_moment_of_an_entry_is_its_own_or_that_of_its_value(
 def test_the_currency_is_the_entrys_else_that_of_the_account(
     old: str, new: str, currency: str, column: str | None
 ) -> None:
-    text = in_camt([ONE]).decode().replace(old, new).replace("500.00</Amt>", "500.00</Amt>")
+    text = in_camt([ONE]).decode().replace(old, new)
     if "<Sum" in text:
         text = text.replace('<Sum Ccy="TZS">500.00</Amt>', "")
     [entry] = camt.read("b.xml", text.encode()).entries

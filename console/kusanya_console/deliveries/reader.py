@@ -106,10 +106,10 @@ def as_held(
     The sender's own word wins over what we infer. A missing event names no endpoint: it is held
     where all of them are disabled.
     """
-    told = _told(row, sender, known)
-    ends = [one.disabled_at for one in told if one.is_disabled and one.disabled_at]
-    since = max(ends) if ends and len(ends) == len(told) else None
-    if not told:
+    said = _of_sender(row, sender, known)
+    ends = [one.disabled_at for one in said if one.is_disabled and one.disabled_at]
+    since = max(ends) if ends and len(ends) == len(said) else None
+    if not said:
         blown = (one.fuse.blown_at for one in known if one.endpoint == row.endpoint)
         since = next(blown, None)
     return found if found is None or since is None else found.held(since=since)
@@ -120,11 +120,11 @@ def endpoint_of(
 ) -> EndpointHealth | None:
     """Return the endpoint of a line, with the sender's own fuse where it can be asked."""
     found = next((one for one in known if one.endpoint == row.endpoint), None)
-    told = _told(row, sender, known)
-    return found if found is None or not told else msgspec.structs.replace(found, fuse=told[0].fuse)
+    said = _of_sender(row, sender, known)
+    return found if found is None or not said else msgspec.structs.replace(found, fuse=said[0].fuse)
 
 
-def _told(
+def _of_sender(
     row: DeliveryRecord, sender: Sequence[SenderEndpoint], known: Sequence[EndpointHealth]
 ) -> list[SenderEndpoint]:
     """Return what the sender says of the endpoint of a line; of all where it names none."""

@@ -102,7 +102,7 @@ def _words(store: str, logins: Iterable[str]) -> str:
         "",
         "The owner makes the nightly dump with `pg_dump`, which has to be of the server's version.",
         "Where a pooler such as PgBouncer stands before the server, `owner` and `scratch` name the",
-        "server itself: a dump leaves its session otherwise than it was.",
+        "server itself: a dump changes its session, which the pooler gives to its next client.",
         "What each file holds; a sign in a password that means something in an address is written",
         "as %40:",
         "",

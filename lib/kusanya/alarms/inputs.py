@@ -117,7 +117,7 @@ class AlarmReader:
         pollers = tuple(
             one for one in store.poll_leases.pollers(mode) if now - one.polled_at <= _POLLED_WITHIN
         )
-        read = AlarmInputs(
+        found = AlarmInputs(
             mode=mode,
             at=now,
             health=health(store, mode, now=now, usual_times=history.usual_times),
@@ -143,7 +143,7 @@ class AlarmReader:
             backup=store.backups.status(),
             months_until=store.retention.months_until(),
         )
-        return read.with_sender(self._sender())
+        return found.with_sender(self._sender())
 
 
 def load(

@@ -193,7 +193,7 @@ def test_stuck_prompts_of_one_phone_are_no_outage_and_stand_in_no_header() -> No
     assert "one phone: a customer, no outage." in alarm.sentence
 
 
-def test_a_single_prompt_that_is_open_for_an_hour_is_told_of() -> None:
+def test_a_single_prompt_that_is_open_for_an_hour_raises_an_alarm() -> None:
     one = StuckChannel(
         channel="MPESA_TZ", young=0, late=0, stuck=1, phones=1, oldest_at=NOON - HOUR, overdue=1
     )

@@ -108,60 +108,51 @@ def _unknown(inputs: AlarmInputs, _format_time: FormatTime) -> Iterator[Alarm]:
 def _stuck(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:
     for one in inputs.health.stuck:
         channel = safe(channel_label(one.channel), 40)
-        if one.overdue > 1 and one.is_unusual:
-            is_outage = one.phones > 1
+        is_many = one.overdue > 1 and one.is_unusual
+        is_outage = is_many and one.phones > 1
+        if is_many:
             where, next_step = _outage(one, inputs, format_time) if is_outage else _ONE_PHONE
-            count, limit = f"{one.overdue:,}", _seconds(one.limit)
-            sentence = Said(
-                "stuck: {count} prompts of {channel} wait over {limit} on {our_where}"
-            ).of(count=count, channel=channel, limit=limit, our_where=where)
-            if one.usual is not None:
-                sentence = Said(
-                    "stuck: {count} prompts of {channel} wait over {limit}, where 95 % take "
-                    "{usual} at most, on {our_where}"
-                ).of(
-                    count=count,
-                    channel=channel,
-                    limit=limit,
-                    usual=_seconds(one.usual),
-                    our_where=where,
-                )
-            yield Alarm(
-                code="stuck",
-                mode=inputs.mode,
-                subject=one.channel,
-                # An acknowledgement of an outage lasts for its hour.
-                onset=hour(inputs.health.at),
-                severity=Severity.URGENT if is_outage else Severity.WARNING,
-                mark="✕",
-                name=Said("open prompts of {channel}").of(channel=channel),
-                sentence=sentence,
-                next_step=next_step,
-                rows=AlarmList.COLLECTIONS,
-                filter=open_prompts(one.channel),
-                header="✕ {count} stuck" if is_outage else "",
-            )
+            sentence = _overdue(one, channel, where)
         elif one.forgotten:
-            yield Alarm(
-                code="stuck",
-                mode=inputs.mode,
-                subject=one.channel,
-                onset=instant(one.oldest_at),
-                severity=Severity.WARNING,
-                mark="✕",
-                name=Said("open prompts of {channel}").of(channel=channel),
-                sentence=plural(
-                    one.forgotten,
-                    "stuck: 1 prompt of {channel} is open since {at}; none lasts an hour.",
-                    "stuck: {count} prompts of {channel} are open for over an hour, the oldest "
-                    "since {at}; none lasts so long.",
-                    channel=channel,
-                    at=format_time(one.oldest_at),
-                ),
-                next_step="Ask the service what became of it; send no second prompt.",
-                rows=AlarmList.COLLECTIONS,
-                filter=open_prompts(one.channel),
+            next_step = "Ask the service what became of it; send no second prompt."
+            sentence = plural(
+                one.forgotten,
+                "stuck: 1 prompt of {channel} is open since {at}; none lasts an hour.",
+                "stuck: {count} prompts of {channel} are open for over an hour, the oldest "
+                "since {at}; none lasts so long.",
+                channel=channel,
+                at=format_time(one.oldest_at),
             )
+        else:
+            continue
+        yield Alarm(
+            code="stuck",
+            mode=inputs.mode,
+            subject=one.channel,
+            # An acknowledgement of an outage lasts for its hour.
+            onset=hour(inputs.health.at) if is_many else instant(one.oldest_at),
+            severity=Severity.URGENT if is_outage else Severity.WARNING,
+            mark="✕",
+            name=Said("open prompts of {channel}").of(channel=channel),
+            sentence=sentence,
+            next_step=next_step,
+            rows=AlarmList.COLLECTIONS,
+            filter=open_prompts(one.channel),
+            header="✕ {count} stuck" if is_outage else "",
+        )
+
+
+def _overdue(one: StuckChannel, channel: str, where: str) -> str:
+    """Return that more prompts of a channel are open than its usual times explain."""
+    count, limit = f"{one.overdue:,}", _seconds(one.limit)
+    if one.usual is None:
+        return Said("stuck: {count} prompts of {channel} wait over {limit} on {our_where}").of(
+            count=count, channel=channel, limit=limit, our_where=where
+        )
+    return Said(
+        "stuck: {count} prompts of {channel} wait over {limit}, where 95 % take "
+        "{usual} at most, on {our_where}"
+    ).of(count=count, channel=channel, limit=limit, usual=_seconds(one.usual), our_where=where)
 
 
 def _failure_rate(inputs: AlarmInputs, format_time: FormatTime) -> Iterator[Alarm]:

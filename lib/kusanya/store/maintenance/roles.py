@@ -79,7 +79,7 @@ GRANTS: Final = (
     Grant(Role.ASK, "UPDATE (place, epoch)", consumer.name),
     Grant(Role.ASK, "INSERT, UPDATE, DELETE", outcome_work.name),
     Grant(Role.ACT, "INSERT", consumer.name),
-    # Also sent again, and then it is kept where to.
+    # Who sends a creation again keeps where it goes.
     Grant(Role.ACT, "INSERT, UPDATE (target)", intent.name),
     Grant(Role.ACT, f"INSERT, UPDATE {_ENDING}", intent_attempt.name),
     Grant(Role.ACT, "INSERT", audit.name),
@@ -153,7 +153,7 @@ CREATE OR REPLACE FUNCTION public.kusanya_keep() RETURNS trigger LANGUAGE plpgsq
   END
 $$;
 """
-_MAY_MAKE_ROLES: Final = """SET LOCAL client_min_messages = warning;
+_CHECKED_FIRST: Final = """SET LOCAL client_min_messages = warning;
 DO $$
   BEGIN
     IF to_regclass('public.store_meta') IS NULL THEN
@@ -229,7 +229,7 @@ def _lines() -> Iterator[str]:
     yield "-- kusanya store migrate. Then: GRANT kusanya_act TO asha;"
     yield "-- For who only looks also: ALTER ROLE asha SET search_path = kusanya_look;"
     yield "BEGIN;"
-    yield _MAY_MAKE_ROLES
+    yield _CHECKED_FIRST
     for role in (*roles, _VOUCHING):
         yield (
             f"DO $$ BEGIN CREATE ROLE {role} NOLOGIN; "

@@ -57,6 +57,8 @@ def verify_backup(
                 f"{found.shown} does not end in {SCRATCH_NAME}: all that it holds would be dropped"
             )
         with only_store_errors(f"put a backup back into {found.shown}"):
+            with found.reading() as connection:
+                refuse_poolers(connection.connection.driver_connection, "a proof of a backup")
             _empty(found)
             try:
                 _put_back(backup, found)
@@ -71,7 +73,6 @@ def verify_backup(
 def _empty(found: Engines) -> None:
     found.reader.dispose()  # their sessions would hold what is dropped
     with found.writer.connect() as connection, connection.begin():
-        refuse_poolers(connection.connection.driver_connection, "a proof of a backup")
         _drop_all(connection)
         connection.execute(text("CREATE SCHEMA public"))
 

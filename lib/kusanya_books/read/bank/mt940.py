@@ -58,27 +58,25 @@ def read(name: str, data: bytes) -> Entries:
     for place, (line, tag, value) in enumerate(fields):
         if tag in {"60F", "60M"}:
             unproven = _NOT_CLOSED if is_open else unproven
-            # Of a statement without its end: what follows has its own balances.
-            balances.extend([None] * (len(entries) - len(balances)))
             currency, opening = _balance(value)
             begun, is_open = len(entries), True
         elif tag == "61":
             more = fields[place + 1][2] if fields[place + 1 : place + 2] else ""
             has_more = bool(fields[place + 1 : place + 2]) and fields[place + 1][1] == "86"
             entries.append(_entry(line, value, more if has_more else "", currency))
+            balances.append(None)
         elif tag in {"62F", "62M"}:
             closing = _balance(value)[1]
             found = running(opening, closing, entries[begun:])
             if entries[begun:] and None in found:
                 notes.append(f"the entries before line {line} do not lead to its closing balance")
-            balances.extend(found)
+            balances[begun:] = found
             ends.append(moved(opening, closing))
             begun, is_open = len(entries), False
     if is_open:
         unproven = _NOT_CLOSED
     if unproven:
         ends.append(None)
-    balances.extend([None] * (len(entries) - len(balances)))
     return Entries(
         entries=tuple(entries),
         balances=tuple(balances),

@@ -163,7 +163,7 @@ def _written(cell: str) -> _DateCell | None:
             continue
         parts = found.groupdict()
         year = int(parts["year"])
-        year += 2000 if len(parts["year"]) == len("26") else 0
+        year += 2000 if len(parts["year"]) == 2 else 0  # noqa: PLR2004 - digits
         if year < _FIRST_YEAR:
             return None
         if parts.get("name") is not None:
