@@ -69,6 +69,26 @@ async def test_without_an_arrival_and_with_prompts_waiting_an_endpoint_is_silent
         assert "not known" in endpoint_line(app), "the fuse of what may fail unseen is not unlit"
 
 
+async def test_an_endpoint_that_was_enabled_again_is_not_called_disabled(
+    opened: OpenConsole, seed: Any, at_rest: AtRest
+) -> None:
+    """What arrives shows nothing of it before the next 2xx; the sender knows."""
+    for hours in (80, 40, 1):
+        at = NOW - timedelta(hours=hours)
+        event = seed.event(
+            seed.collection(hours, at=at, status="succeeded", completed_at=at), at=at
+        )
+        seed.delivered(event, at=at, verdict=Verdict.REJECTED, reason="too_old", answer=400)
+    async with opened("4", size=(160, 50)) as (app, pilot):
+        await at_rest(pilot)
+        assert "✕ disabled" in endpoint_line(app)
+        assert "blown" in endpoint_line(app)
+    async with opened("4", service=Dashboard(), size=(160, 50)) as (app, pilot):
+        await at_rest(pilot)
+        assert "✕ failing" in endpoint_line(app)
+        assert "not lit" in endpoint_line(app)
+
+
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8000/webhooks/shop", "http://127.0.0.1:8000/"])
 @pytest.mark.parametrize(
     ("said", "word", "fuse"),

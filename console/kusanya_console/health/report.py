@@ -8,6 +8,7 @@ from datetime import timedelta
 from itertools import groupby
 
 from kusanya.alarms.alarm import Alarm
+from kusanya.alarms.sender import SenderEndpoint
 from kusanya.domain.limits import DISABLE_AFTER
 from kusanya.health.endpoints import EndpointHealth, format_failures
 from kusanya.say import Said, joined
@@ -121,28 +122,30 @@ def _endpoints(found: HealthReading, look: Look, width: int) -> list[HealthEntry
     kept = range(len(shape)) if width >= WIDE else (0, 1, 2, 4, 6)
     entries = plainly([columns(((translate(heads[n]), MUTED), shape[n]) for n in kept)])
     for one in found.health.endpoints:
+        said = senders_word(one.endpoint, found)
         runs: tuple[Run, ...] = (
             cell(one.endpoint, limit=40),
-            _state(one, found, look),
+            _state(one, said, found, look),
             (format_instant(one.last_arrival_at, look), PLAIN),
             (format_instant(one.last_success_at, look), PLAIN),
             (format_failures(one.failures), PLAIN),
-            _fuse(one, found, look),
-            _left(one, found, look),
+            _fuse(one, said, look),
+            _left(one, said, found, look),
         )
         line = columns((runs[n], shape[n]) for n in kept)
         entries.append(HealthEntry(line, endpoint_target(one, found)))
     return entries
 
 
-def _state(one: EndpointHealth, found: HealthReading, look: Look) -> Run:
+def _state(
+    one: EndpointHealth, said: SenderEndpoint | None, found: HealthReading, look: Look
+) -> Run:
     """Return how an endpoint stands: the sender's word first, then what arrived here.
 
     Healthy takes a store that can be read and a success of the last minutes. Where nothing is
     expected, its absence is quiet; where prompts wait for an answer, it is silence.
     """
-    said = senders_word(one.endpoint, found)
-    disabled = one.fuse.blown_at is not None or (said is not None and said.is_disabled)
+    disabled = one.fuse.blown_at is not None if said is None else said.is_disabled
     failing = one.failures > 0 or (said is not None and said.failing_since is not None)
     states: tuple[tuple[bool, Run], ...] = (
         (found.lost_at is not None, ("? unknown", WARN)),
@@ -161,9 +164,8 @@ def _is_silent(one: EndpointHealth, found: HealthReading, look: Look) -> bool:
     return found.inputs.silence is not None or (expected and not one.is_recent(now=look.now))
 
 
-def _fuse(one: EndpointHealth, found: HealthReading, look: Look) -> Run:
+def _fuse(one: EndpointHealth, said: SenderEndpoint | None, look: Look) -> Run:
     """Return how far a fuse has burnt: to now by the sender's word, else to the last arrival."""
-    said = senders_word(one.endpoint, found)
     fuse, until = (one.fuse, one.last_arrival_at) if said is None else (said.fuse, look.now)
     if fuse.lit_at is None:
         return "·" * _FUSE_CELLS, MUTED
@@ -172,8 +174,9 @@ def _fuse(one: EndpointHealth, found: HealthReading, look: Look) -> Run:
     return "█" * full + "·" * (_FUSE_CELLS - full), FAILED
 
 
-def _left(one: EndpointHealth, found: HealthReading, look: Look) -> Run:
-    said = senders_word(one.endpoint, found)
+def _left(
+    one: EndpointHealth, said: SenderEndpoint | None, found: HealthReading, look: Look
+) -> Run:
     fuse = one.fuse if said is None else said.fuse
     # Where nothing arrives, only the sender knows whether it fails.
     silent = found.lost_at is not None or _is_silent(one, found, look)
