@@ -45,7 +45,7 @@ def test_nights_without_a_fault_are_reconciled_though_files_come_a_day_later(
 
 
 @pytest.mark.parametrize("way", [world.pay_last_days_with_the_next, world.date_by_the_payout])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.ci)])
 def test_the_last_days_of_a_month_are_paid_by_a_line_of_the_next(
     tmp_path: Path, empty_store: Path, way: Callable[[world.Chain], None], seed: int
 ) -> None:
@@ -73,7 +73,9 @@ def test_a_line_of_no_known_payment_is_not_taken_for_a_day_that_was_settled_befo
     assert odd["statement"] == "settlement_unexpected"
 
 
-@pytest.mark.parametrize(("nights", "way"), [(True, "by day"), (False, "by item")])
+@pytest.mark.parametrize(
+    ("nights", "way"), [pytest.param(True, "by day", marks=pytest.mark.ci), (False, "by item")]
+)
 def test_an_operator_that_pays_out_itself_is_not_missing_from_the_settlement_statement(
     tmp_path: Path, empty_store: Path, *, nights: bool, way: str
 ) -> None:
@@ -153,7 +155,7 @@ def test_a_provider_that_stops_paying_a_channel_owes_it_though_its_operator_pays
     [
         pytest.param(True, "as it came", marks=pytest.mark.ci),
         pytest.param(False, "as it came", marks=pytest.mark.ci),
-        (False, "closed twice"),
+        pytest.param(False, "closed twice", marks=pytest.mark.ci),
         (False, "known late"),
     ],
 )
@@ -199,7 +201,7 @@ def in_clearing(entries: Path) -> int:
         return sum(int(row["*Amount"]) for row in lines if row["*AccountCode"] == "Clearing")
 
 
-@pytest.mark.parametrize("heard_by", [1, 2])
+@pytest.mark.parametrize("heard_by", [1, pytest.param(2, marks=pytest.mark.ci)])
 def test_an_operators_statement_without_a_line_says_that_nothing_came(
     tmp_path: Path, empty_store: Path, heard_by: int
 ) -> None:

@@ -77,7 +77,7 @@ def test_what_lacks_of_payments_that_became_known_late_is_named_in_every_later_m
     assert [item for item in stands if not any(names(item, key) for key in lacks)] == []
 
 
-@pytest.mark.parametrize("lines", ["of other channels", "none"])
+@pytest.mark.parametrize("lines", ["of other channels", pytest.param("none", marks=pytest.mark.ci)])
 def test_a_payment_known_late_is_owed_though_no_line_of_its_night_was_of_its_channel(
     tmp_path: Path, empty_store: Path, lines: str
 ) -> None:

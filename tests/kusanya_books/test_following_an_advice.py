@@ -569,7 +569,9 @@ def test_a_refund_of_the_first_payment_and_of_the_second_are_two(twice_paid: Any
     assert endings(made) == {"double_payment": "still open"}
 
 
-@pytest.mark.parametrize("file", ["of the month so far", "of the day"])
+@pytest.mark.parametrize(
+    "file", ["of the month so far", pytest.param("of the day", marks=pytest.mark.ci)]
+)
 def test_what_nobody_touches_keeps_its_code_and_its_advice_night_after_night(
     tmp_path: Path, file: str
 ) -> None:

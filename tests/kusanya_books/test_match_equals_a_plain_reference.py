@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 from random import Random
 from typing import Any
 
@@ -528,23 +528,32 @@ def test_every_row_gets_the_verdict_of_the_rules_and_the_bridge_closes(
     holds()
 
 
-@pytest.mark.parametrize("status", ["paid", "not_paid", "open"])
-@pytest.mark.parametrize("said", ["expired", "failed", "created", "succeeded"])
-@pytest.mark.parametrize("beside", [[], [("A", -101, "refund")], [("C/A", 199, "payment")]])
-def test_what_came_to_nothing_meets_a_line_in_another_spelling(
-    collections_of: Make, status: str, said: str, beside: list[tuple[str, int, str]]
-) -> None:
+def test_what_came_to_nothing_meets_a_line_in_another_spelling(collections_of: Make) -> None:
     plain: Row = {"fee": 0, "currency": "TZS", "contradictions": 0, "created_at": MOMENTS[0]}
-    service = [
-        {**plain, "id": "col_1", "reference": "A", "amount": 101, "status": said},
-        {**plain, "id": "col_2", "reference": "C", "amount": 98, "status": "succeeded"},
-    ]
     line: Row = {"collection_id": None, "fee": None, "currency": "TZS", "booked_at": MOMENTS[0]}
-    books = [
-        {**line, "reference": reference, "amount": amount, "kind": kind, "status": "paid"}
-        for reference, amount, kind in beside
+    besides: list[list[tuple[str, int, str]]] = [
+        [],
+        [("A", -101, "refund")],
+        [("C/A", 199, "payment")],
     ]
-    books.append({**line, "reference": "a ", "amount": 101, "kind": "payment", "status": status})
+    cases = product(
+        ["expired", "failed", "created", "succeeded"], besides, ["paid", "not_paid", "open"]
+    )
+    service: list[Row] = []
+    books: list[Row] = []
+    for number, (said, beside, status) in enumerate(cases):
+        own = partial(named, f"{number:02}")
+        made = [
+            {**plain, "id": "col_1", "reference": "A", "amount": 101, "status": said},
+            {**plain, "id": "col_2", "reference": "C", "amount": 98, "status": "succeeded"},
+        ]
+        lines = [
+            {**line, "reference": reference, "amount": amount, "kind": kind, "status": "paid"}
+            for reference, amount, kind in beside
+        ]
+        again = {**line, "reference": "a ", "amount": 101, "kind": "payment", "status": status}
+        service += map(own, made)
+        books += map(own, [*lines, again])
     agree(collections_of, service, books, net=False, other=[], unknown=[], outside=0)
 
 

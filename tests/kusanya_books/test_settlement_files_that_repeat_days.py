@@ -11,6 +11,15 @@ from kusanya_books.read import earlier_pack, pack_folder
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 DUE = 500 - FEE
+FILES = pytest.mark.parametrize(
+    ("has_all", "by_item"),
+    [
+        pytest.param(False, False, id="by night-by day"),
+        pytest.param(True, True, id="month to date-by item"),
+        pytest.param(False, True, id="by night-by item", marks=pytest.mark.ci),
+        pytest.param(True, False, id="month to date-by day", marks=pytest.mark.ci),
+    ],
+)
 
 
 class Nights:
@@ -61,12 +70,12 @@ def test_a_payment_known_late_waits_for_its_payout_whatever_the_file_repeats(
     assert owed == [0, DUE, DUE, 0]
 
 
-@pytest.mark.parametrize("has_all", [False, True], ids=["by night", "month to date"])
-@pytest.mark.parametrize("id_", ["", "col_0"], ids=["by day", "by item"])
+@FILES
 def test_what_was_settled_and_is_paid_again_is_a_break_until_it_is_taken_back(
-    tmp_path: Path, *, has_all: bool, id_: str
+    tmp_path: Path, *, has_all: bool, by_item: bool
 ) -> None:
-    nights = Nights(tmp_path, has_all=has_all, by_item=bool(id_))
+    id_ = "col_0" if by_item else ""
+    nights = Nights(tmp_path, has_all=has_all, by_item=by_item)
     assert nights.close(0).empty
     assert nights.close(1).empty
     [again] = nights.close(2, f"P9,{day(0)},MPESA_TZ,TZS,981,{id_}").to_dict("records")
@@ -118,8 +127,7 @@ def test_a_day_without_a_file_of_its_own_is_paid_by_the_next(
         assert nights.close(number, has_file=has_file).empty
 
 
-@pytest.mark.parametrize("has_all", [False, True], ids=["by night", "month to date"])
-@pytest.mark.parametrize("by_item", [False, True], ids=["by day", "by item"])
+@FILES
 def test_a_line_that_is_dated_by_its_payout_is_known_again(
     tmp_path: Path, *, has_all: bool, by_item: bool
 ) -> None:

@@ -136,7 +136,7 @@ def test_each_night_lists_what_waits_and_what_was_taken_back_and_nothing_else(
     assert found[TRADING + QUIET - 1] == set()
 
 
-@pytest.mark.parametrize("has_all", [True, False])
+@pytest.mark.parametrize("has_all", [True, pytest.param(False, marks=pytest.mark.ci)])
 def test_a_payout_that_is_taken_back_weeks_later_is_a_break_until_it_is_paid_again(
     tmp_path: Path, *, has_all: bool
 ) -> None:

@@ -125,12 +125,12 @@ def test_what_the_sender_says_of_an_endpoint_is_sent_and_its_last_word_stands(
     shop.run([watcher], 10 * MINUTE)
     assert shop.inbox.codes == ["sender_failing"]
     word[0] = None
-    shop.run([watcher], HOUR)
+    shop.run([watcher], HOUR, every=MINUTE)
     assert shop.inbox.codes == ["sender_failing"], "nobody said that it recovered"
     shop.learned(5 * MINUTE)
     shop.learned(5 * MINUTE)
     shop.learned(5 * MINUTE)
-    shop.run([watcher], HOUR)
+    shop.run([watcher], HOUR, every=MINUTE)
     assert shop.inbox.codes == ["sender_failing"], "the silence follows from it"
     word[0] = said
     shop.delivered()

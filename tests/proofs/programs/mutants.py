@@ -105,7 +105,27 @@ def _is_strict(node: ast.AST) -> bool:
     return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
+class _Places(ast.NodeVisitor):
+    """The nodes that are a rule's, in the order of their numbers, with how many stand for each."""
+
+    def __init__(self) -> None:
+        self.counts: list[int] = []
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """Count what could stand in a node's place."""
+        if isinstance(node, ast.AnnAssign):
+            # Its annotation is for readers.
+            if node.value is not None:
+                self.visit(node.value)
+        elif not isinstance(node, ast.Raise) and not _is_strict(node):
+            # What an error says is nobody's rule; that it is raised, is: its `if` is turned.
+            self.counts.append(sum(1 for _ in variants(node)))
+            super().generic_visit(node)
+
+
 class _Exchange(ast.NodeTransformer):
+    """Puts something else in one of those places."""
+
     def __init__(self, number: int, place: int) -> None:
         self._number = number
         self._place = place
@@ -115,11 +135,9 @@ class _Exchange(ast.NodeTransformer):
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """Exchange the one node."""
         if isinstance(node, ast.AnnAssign):
-            # Its annotation is for readers.
             if node.value is not None:
                 node.value = self.visit(node.value)
         elif not isinstance(node, ast.Raise) and not _is_strict(node):
-            # What an error says is nobody's rule; that it is raised, is: its `if` is turned.
             self._seen += 1
             if self._seen - 1 == self._number:
                 new = list(variants(node))[self._place]
@@ -158,16 +176,12 @@ def mutants(function: FunctionType) -> Iterator[tuple[str, CodeType]]:
         return
     defined.decorator_list = []
     bare = ast.Module(defined.body, [])
-    count = sum(1 for _ in ast.walk(bare))
-    for number in range(count):
-        for place in range(4):
+    places = _Places()
+    places.visit(bare)
+    for number, count in enumerate(places.counts):
+        for place in range(count):
             exchange = _Exchange(number, place)
-            try:
-                body = exchange.visit(copy.deepcopy(bare))
-            except IndexError:
-                break
-            if not exchange.said:
-                break
+            body = exchange.visit(copy.deepcopy(bare))
             program = copy.deepcopy(tree)
             copied: Any = program.body[0]
             copied.body = body.body
