@@ -100,6 +100,36 @@ def test_a_guess_says_what_is_certain_and_what_is_not(
     assert guess(path, role).uncertain == tuple(rest), "who said the role is told so no more"
 
 
+@pytest.mark.parametrize(
+    ("header", "fits", "uncertain"),
+    [
+        (
+            "Date,Transaction Type,Num,Memo/Description,Amount",
+            ("quickbooks",),
+            "Num is taken for reference",
+        ),
+        ("Date,Source,Description,Reference,Debit,Credit", ("xero",), ""),
+        ("Date,Journal Entry,Reference,Label,Debit,Credit", ("odoo",), ""),
+        (
+            "Date,Customer,Amount",
+            ("quickbooks",),
+            "no column is taken for reference",
+        ),
+    ],
+)
+def test_the_programs_that_write_such_columns_are_named_and_a_reference_that_is_lacking(
+    tmp_path: Path, header: str, fits: tuple[str, ...], uncertain: str
+) -> None:
+    cells = {"Date": "2026-03-13", "Amount": "5000", "Debit": "5000", "Credit": "0"}
+    row = ",".join(cells.get(name, "INV-1") for name in header.split(","))
+    found = guess(write(tmp_path, f"{header}\n{row}\n"), "ledger")
+    assert found.fits == fits
+    assert [one for one in found.uncertain if "reference" in one and one.startswith(uncertain)] == [
+        one for one in found.uncertain if "reference" in one
+    ]
+    assert bool(uncertain) == any("reference" in one for one in found.uncertain)
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_a_file_is_read_as_what_it_is_said_to_be(tmp_path: Path, role: str) -> None:
     path = write(tmp_path, PAID_OUT if role == "statement" else BOOKS)

@@ -63,11 +63,18 @@ def test_a_line_of_a_day_outside_the_period_is_a_break_or_of_another_period(
     assert found(collections, lines)["outside"] == 700
 
 
-@pytest.mark.parametrize("day", ["2026-03-31", "2026-04-05", "2026-04-15"])
-def test_a_line_repeated_under_another_day_is_paid_twice(collections_of: Make, day: str) -> None:
-    lines = [line(1, "2026-03-05", 1_000), line(2, day, 1_000)]
-    said = found(earned(collections_of, "2026-03-05"), lines)
-    assert said == {"settled": 1_000, "duplicate": 1_000}
+@pytest.mark.parametrize(
+    ("day", "alone"),
+    [("2026-03-31", "unexpected"), ("2026-04-05", "outside"), ("2026-04-15", "outside")],
+)
+def test_a_batch_repeated_under_another_day_is_paid_twice(
+    collections_of: Make, day: str, alone: str
+) -> None:
+    collections = earned(collections_of, "2026-03-05")
+    for batch, code in (("B1", "duplicate"), ("B2", alone), (None, alone)):
+        first = line(1, "2026-03-05", 1_000, batch_id=batch and "B1")
+        said = found(collections, [first, line(2, day, 1_000, batch_id=batch)])
+        assert said == {"settled": 1_000, code: 1_000}
 
 
 @pytest.mark.parametrize("day", ["2026-03-05", "2026-01-15"])

@@ -289,7 +289,8 @@ def judged(
     said_by: dict[Any, list[Row]] = defaultdict(list)
     for line in sorted(lines, key=lambda line: (line["day"], line["line_no"])):
         key = tuple(line[name] for name in ("channel", "currency", "gross", "fee", "net"))
-        said_by[key].append(line)
+        if line["batch_id"] is not None:
+            said_by[line["batch_id"], *key].append(line)
     echoes = [
         line
         for group in said_by.values()

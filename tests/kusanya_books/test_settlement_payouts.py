@@ -19,7 +19,7 @@ Make = Callable[..., pd.DataFrame]
 Row = dict[str, Any]
 
 
-def paid_on(*parts: tuple[str, int, int], **more: Any) -> list[Row]:
+def paid_on(*parts: tuple[str | None, int, int], **more: Any) -> list[Row]:
     """Return lines of batch, day of March and net; they say neither gross nor fee."""
     plain = {"channel": "MPESA_TZ", "currency": "TZS", "collection_id": None}
     return [
@@ -81,10 +81,26 @@ def test_a_payout_that_is_paid_again_under_a_new_batch_is_a_duplicate_and_no_fee
     collections_of: Make,
 ) -> None:
     collections = of_days(collections_of, (2, 100), (3, 230))
-    for again in (("B", 2, 100), ("B", 3, 100), ("B", 4, 100)):
+    for again in (("B", 2, 100), ("A", 2, 100), ("A", 3, 100), ("A", 4, 100)):
         lines = [*paid_on(("A", 2, 100), ("C", 3, 230), again)]
         found = [code for _, code, _ in verdicts(collections, lines)]
         assert sorted(found) == ["settled", "settled", "settlement_duplicate"]
+
+
+@pytest.mark.parametrize("batch", ["B", None])
+@pytest.mark.parametrize(
+    ("day", "found"),
+    [
+        (3, [(2, "settled", None), (3, "settlement_over", None)]),
+        (4, [(2, "settled", None), (3, "settled", None), (4, "settlement_unexpected", None)]),
+    ],
+)
+def test_a_batch_of_its_own_whose_sum_is_that_of_another_day_is_not_called_paid_twice(
+    collections_of: Make, batch: str | None, day: int, found: list[tuple[int, str, str | None]]
+) -> None:
+    collections = of_days(collections_of, (2, 100), (3, 230))
+    lines = paid_on((batch and "A", 2, 100), (batch and "C", 3, 230), (batch, day, 100))
+    assert sorted(verdicts(collections, lines)) == found
 
 
 @pytest.mark.parametrize("gross", [1_000, None], ids=["with its gross", "without"])

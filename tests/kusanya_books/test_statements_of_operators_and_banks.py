@@ -112,6 +112,81 @@ def test_selcom_names_the_network_of_each_line(write: Write) -> None:
     ]
 
 
+KIND_WORDS = {
+    "chargeback": ("Chargeback", "Charge back of a customer", "CHARGEBACK FEE"),
+    "fee": ("Charge", "Transaction fee", "Charge reversal", "Reversal of the fee", "Commission"),
+    "tax": ("VAT", "Excise duty", "Government levy", "Reversal of excise"),
+    "reversal": ("Reversal", "Merchant payment reversal", "Reverse transaction"),
+    "refund": ("Refund", "B2C disbursement"),
+    "payout": ("Withdrawal", "Settlement", "Transfer to bank"),
+    "payment": ("Merchant payment", "C2B", "Lipa"),
+}
+OPERATORS = sorted(name for name in SHIPPED if shipped(name).operator.kinds)
+
+
+@pytest.mark.parametrize("column", ["kind", "details"])
+@pytest.mark.parametrize("name", OPERATORS)
+def test_every_operators_mapping_takes_the_usual_words_for_what_they_mean(
+    write: Write, name: str, column: str
+) -> None:
+    layout = shipped(name).operator
+    texts = {text: kind for kind, words in KIND_WORDS.items() for text in words}
+    names = {
+        ours: said if isinstance(said, str) else said[0] for ours, said in layout.columns.items()
+    }
+    plain = {"at": "2026-03-05 10:00:00", "amount": "5", "money_in": "5", "channel": "Airtel"}
+    rows = [",".join({**plain, column: text}.get(ours, "") for ours in names) for text in texts]
+    path = write("s.csv", "\n".join([",".join(names.values()), *rows, ""]))
+    frame, _ = movements.read(path, layout, leg="operator")
+    assert dict(zip(texts, frame["kind"], strict=True)) == texts
+
+
+BY_HAND = {
+    "quickbooks": "Date,Transaction Type,Num,Name,Memo/Description,Amount\n",
+    "xero": "Date,Source,Description,Reference,Debit,Credit\n",
+    "odoo": "Date,Journal Entry,Reference,Label,Debit,Credit\n",
+}
+
+
+def line_of(name: str, word: str, reference: str, amount: int) -> str:
+    sides = f"{max(amount, 0)},{max(-amount, 0)}"
+    if name == "quickbooks":
+        return f"13/03/2026,{word},{reference},,,{amount}\n"
+    label = f"{word},,{reference}" if name == "xero" else f"MISC/1,{reference},{word}"
+    return f"2026-03-13,{label},{sides}\n"
+
+
+@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize("name", sorted(BY_HAND))
+def test_an_entry_by_hand_puts_a_booking_right_whatever_stands_beside_it(
+    write: Write, name: str, *, beside: bool
+) -> None:
+    word = {"quickbooks": "Journal Entry", "xero": "Manual Journal", "odoo": "Correction"}[name]
+    paid = {"quickbooks": "Payment", "xero": "Receivable Payment", "odoo": "Payment"}[name]
+    given = [line_of(name, word, "INV-1", -45_000)]
+    if beside:
+        given += [line_of(name, word, "INV-2", 1_485), line_of(name, paid, "INV-3", 5_000)]
+    path = write("b.csv", BY_HAND[name] + "".join(given))
+    frame, quality = files.ledger(path, shipped(name).ledger)
+    assert quality.rejected == ()
+    assert (
+        lines(frame, "reference", "kind", "amount")
+        == [
+            ("INV-1", "reversal", -45_000),
+            ("INV-2", "payment", 1_485),
+            ("INV-3", "payment", 5_000),
+        ][: len(given)]
+    )
+
+
+def test_where_payments_are_below_zero_what_corrects_one_is_above(write: Write) -> None:
+    given = [("Payment", "INV-1", -5_000), ("Journal Entry", "INV-1", 5_000)]
+    rows = "".join(line_of("quickbooks", *one) for one in given)
+    path = write("b.csv", BY_HAND["quickbooks"] + rows)
+    frame, _ = files.ledger(path, shipped("quickbooks").ledger)
+    assert lines(frame, "kind", "amount") == [("payment", 5_000), ("reversal", -5_000)]
+
+
 BOOKS = {
     "quickbooks": "Transaction List by Date\nDuka la Mfano\nMarch 2026\n\n"
     "Date,Transaction Type,Num,Name,Memo/Description,Amount\n"

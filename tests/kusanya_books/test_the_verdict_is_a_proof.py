@@ -17,6 +17,7 @@ from kusanya.clock import ManualClock
 from kusanya.store import Store
 from kusanya.store.records import Note
 from kusanya.wire import Mode
+from kusanya_books.pack import decisions
 from kusanya_console.cli.command_line import main
 from kusanya_console.cli.finance import reconcile
 
@@ -226,6 +227,67 @@ def test_a_receiver_dead_since_the_tenth_is_not_reconciled_and_a_watcher_alone_c
     watched(store)
     code, said = close("--period", "last-month")
     assert (code, said["by_code"]) == (1, {"missing_at_provider": 20})
+
+
+OPERATOR = "receipt,reference,amount,currency,channel,at,status\n"
+
+
+@pytest.fixture
+def dead(close: Close, store: Store, moment: Moment, tmp_path: Path) -> Callable[..., list[str]]:
+    """Return a close of a month whose receiver died on the 10th beside a watcher, and its doubts.
+
+    The books and, where asked, an operator have a payment of two later days.
+    """
+    for day in (9, 10):
+        store.record(polled(day, MONDAY + timedelta(days=day - 2), channel="MPESA_TZ"))
+    known = [f"R-{day},1000,TZS,2026-03-{day:02d}" for day in (9, 10)]
+    books(tmp_path, *known, "R-11,1000,TZS,2026-03-11", "r-12 ,1500,TZS,2026-03-12")
+    moment.at = datetime(2026, 4, 3, tzinfo=UTC)
+    watched(store)
+
+    def closed(*said: str) -> list[str]:
+        rows = [f"RC{row},TZS,MPESA_TZ,2026-03-11 12:00,completed\n" for row in said]
+        (tmp_path / "operator.csv").write_text(OPERATOR + "".join(rows))
+        given = ("--operator", "operator.csv") if said else ()
+        found = close("--period", "last-month", *given)[1]
+        assert found["verdict"] == "breaks"
+        return [str(one) for one in found["unproven"]]
+
+    return closed
+
+
+def test_what_books_and_operator_both_have_the_store_did_not_hear(
+    dead: Callable[..., list[str]],
+) -> None:
+    known = ("9,R-9,1000", "10,R-10,1000")
+    [said] = dead(*known, "11,R-11,1000", "12,R-12,1500")
+    assert said.startswith("2 payment(s), TZS 2,500, are in the books and at the operator, and")
+    assert "run kusanya catch-up" in said
+    [said] = dead(*known, "12,R-12,1500", "13,R-13,700")
+    assert said.startswith("1 payment(s), TZS 1,500, are in the books")
+
+
+def test_of_lines_after_the_last_fact_it_is_said_that_nothing_was_heard_after_it(
+    dead: Callable[..., list[str]], store: Store
+) -> None:
+    begins = "the last fact is of 2026-03-10 12:01 EAT, and"
+    [said] = dead()
+    assert said.startswith(f"{begins} 2 open line(s) of books and statements are of later days: ")
+    [said] = dead("9,R-9,1000", "10,R-10,1000", "14,R-14,1500")
+    assert said.startswith(f"{begins} 3 open line(s)")
+    store.record(polled(30, MONDAY + timedelta(days=28), status="failed", failure_code="x"))
+    assert dead() == [], "something was heard at the end"
+
+
+def test_what_a_person_accepted_raises_no_doubt(
+    dead: Callable[..., list[str]], close: Close, store: Store, tmp_path: Path
+) -> None:
+    dead()
+    items = decisions.load(store, tmp_path / "packs")
+    for break_id in items.frame["break_id"]:
+        decisions.record(store, items, break_id, status="accepted", note="paid in cash")
+    code, said = close("--period", "last-month")
+    assert (code, said["verdict"], said["unproven"]) == (0, "reconciled", [])
 
 
 def test_a_quiet_shop_is_proven_by_its_watcher(

@@ -1,10 +1,14 @@
 """What a verdict of a period lacks, and what waits without being anybody's work yet."""
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pandas as pd
 
+from kusanya.domain.business_day import EAT
+from kusanya.store.records import BreakStatus
+from kusanya_books import columns
 from kusanya_books.columns.dtypes import text_of
 from kusanya_books.judge import coverage
 from kusanya_books.match import breaks
@@ -12,14 +16,24 @@ from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.ledger import LedgerMatch
 from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
+from kusanya_books.request.days import Period
 from kusanya_books.request.expectation import Expected
+from kusanya_books.request.feed import Feed, shown
 from kusanya_books.request.report_inputs import Inputs
+
+_BOOKED: Final = "missing_at_provider"
+_AT_OPERATOR: Final = "operator_unknown_here"
+_UNKNOWN_HERE: Final = frozenset(
+    {_BOOKED, _AT_OPERATOR, "settlement_unexpected", "settlement_unknown"}
+)
+"""What there is of payments that the store does not know."""
 
 
 def unproven(
     inputs: Inputs,
     found: dict[coverage.Key, coverage.Taken],
     covered: pd.DataFrame,
+    items: pd.DataFrame,
     *,
     matched: LedgerMatch | None,
     settled: SettlementMatch | None,
@@ -28,7 +42,8 @@ def unproven(
 ) -> Iterator[str]:
     """Yield what is not proven, and what to do: with one of them nobody may sign.
 
-    `found` and `covered` are what `coverage.taken` and `coverage.coverage` return.
+    `found` and `covered` are what `coverage.taken` and `coverage.coverage` return, `items` what is
+    open.
     """
     if matched is None:
         yield "no ledger was given"
@@ -54,6 +69,7 @@ def unproven(
         yield from inputs.feed.doubts(
             inputs.period, judged_on=inputs.judged_on, grace_days=inputs.tolerance.grace_days
         )
+        yield from _of_unheard(inputs.feed, inputs.period, items)
         for (channel, currency), one in found.items():
             if one.open_rows:
                 yield (
@@ -101,6 +117,47 @@ def _of_empty_files(inputs: Inputs, found: dict[coverage.Key, coverage.Taken]) -
             f"{', '.join(inputs.empty_statements)}: there is no line in it, and money came on "
             f"{', '.join(sorted(lacking))}, of which no statement speaks: see whether it is whole"
         )
+
+
+def _of_unheard(feed: Feed, period: Period, items: pd.DataFrame) -> Iterator[str]:
+    """Yield which open lines say that the service knows more than the store has heard.
+
+    An order that the books and an operator both have was paid. So may what is dated after the last
+    fact have been, though a watcher ran: it asks about what is known to be open, and no more.
+    """
+    accepted = (items["status"] == BreakStatus.ACCEPTED.value).fillna(value=False)
+    unknown = items[items["break_code"].isin(_UNKNOWN_HERE) & ~accepted]
+    booked = unknown["break_code"] == _BOOKED
+    orders = pd.Series(
+        list(zip(unknown["reference"].str.strip().str.lower(), unknown["currency"], strict=True)),
+        index=unknown.index,
+        dtype="object",
+    )
+    named = booked & unknown["reference"].notna()
+    both = unknown[named & orders.isin(set(orders[unknown["break_code"] == _AT_OPERATOR]))]
+    if len(both):
+        yield (
+            f"{len(both):,} payment(s), {_sums(both)}, are in the books and at the operator, and "
+            f"the store never heard of them: {feed.advice}"
+        )
+    last = feed.last_fact_at
+    if last is None or last >= period.ends:
+        return
+    later = unknown["day"] > pd.Timestamp(last.astimezone(EAT).date())
+    rows = int(later.sum())
+    if rows and both.empty:
+        yield (
+            f"the last fact is of {shown(last)}, and {rows:,} open line(s) of books and "
+            f"statements are of later days: {feed.advice}"
+        )
+
+
+def _sums(items: pd.DataFrame) -> str:
+    """Return what items come to in each currency."""
+    found: Counter[str] = Counter()
+    for row in columns.records(items):
+        found[str(row.currency)] += int(row.amount)
+    return ", ".join(f"{currency} {amount:,}" for currency, amount in sorted(found.items()))
 
 
 def waiting(items: pd.DataFrame) -> list[dict[str, Any]]:

@@ -229,7 +229,7 @@ def report(
         earned=booked.earned,
         settlement_lines=carried_payouts.settlement_lines(inputs),
         coverage=covered,
-        unproven=tuple(proof.unproven(inputs, taken, covered, **legs.by_name)),
+        unproven=tuple(proof.unproven(inputs, taken, covered, left.rolled.items, **legs.by_name)),
     )
 
 

@@ -45,7 +45,7 @@ _WITHIN: Final = {
     **dict.fromkeys(_DATES, ("date", "time", "tarehe", "posted")),
     "amount": ("amount", "kiasi", "total", "value"),
     "net": ("net", "amount", "kiasi"),
-    "reference": ("ref", "invoice", "order", "kumbukumbu", "ankara", "document"),
+    "reference": ("ref", "invoice", "order", "kumbukumbu", "ankara", "document", "num", "voucher"),
     "receipt": ("receipt", "risiti", "muamala", "transaction id"),
     "currency": ("currency", "sarafu"),
     "fee": ("fee", "charge", "ada"),
@@ -60,6 +60,7 @@ _WITHIN: Final = {
 _OF_WORDS: Final = frozenset({"kind", "status"})
 """Columns that a mapping reads by its own list of their words."""
 _WORDS_SHOWN: Final = 8
+_HEADERS_SHOWN: Final = 12
 _WHOLE_WORD: Final = 3
 _NAMES_MIN: Final = 2
 _BELOW: Final = (
@@ -200,7 +201,16 @@ class _Looks:
             self._leave_out("kind", "kinds", layout.columns, uncertain)
         if role == "ledger":
             self._leave_out("status", "values.status", layout.columns, uncertain)
+            self._ask_for_the_reference(layout.columns, uncertain)
         return layout, uncertain
+
+    def _ask_for_the_reference(self, columns: dict[str, Any], uncertain: list[str]) -> None:
+        if not {"reference", "collection_id"} & columns.keys():
+            seen = ", ".join(safe(name, 30) for name in self.names[:_HEADERS_SHOWN])
+            uncertain.append(
+                "no column is taken for reference, and no line will meet its order by name: say "
+                f"which of {seen} it is"
+            )
 
     def _leave_out(
         self, name: str, table: str, columns: dict[str, Any], uncertain: list[str]
@@ -231,7 +241,7 @@ class _Looks:
     def _require(self, needs: Needs, columns: dict[str, Any]) -> None:
         for group in needs:
             if group != ("currency",) and not any(name in columns for name in group):
-                seen = ", ".join(safe(name, 30) for name in self.names[:12])
+                seen = ", ".join(safe(name, 30) for name in self.names[:_HEADERS_SHOWN])
                 raise InputRefused(
                     f"{self.sheet.name} has no column that looks like {group[0]}; "
                     f"row {self.sheet.header_row} has: {seen}"
@@ -287,14 +297,17 @@ class _Looks:
         return None if read.day_first is None else ("day" if read.day_first else "month")
 
     def fits(self, role: str) -> tuple[str, ...]:
-        """Return the shipped mappings whose columns the file has."""
+        """Return the shipped mappings whose columns the file has: those that name most of them."""
         needs = _COLUMNS[role][0]
         layouts: dict[str, Layout] = {name: getattr(shipped(name), role) for name in SHIPPED}
-        return tuple(
-            name
+        named = {
+            name: sum(
+                bool(headers.place_of(layout.names(each), self.names)) for each in layout.columns
+            )
             for name, layout in layouts.items()
             if layout != Layout() and fits_of(layout, needs)(self.names)
-        )
+        }
+        return tuple(name for name, count in named.items() if count == max(named.values()))
 
 
 def _has_word(header: str, part: str) -> bool:

@@ -47,7 +47,11 @@ MOVEMENT_MAY: Final = (
     *("reference", "collection_id", "receipt", "channel", "status", "kind", "details"),
     *("fee", "balance"),
 )
-LEDGER_KINDS: Final = ("payment", "refund", "credit_note", "chargeback", "charge", "reversal")
+CORRECTION: Final = "correction"
+"""An entry by hand: of money in it is a payment, of money out the reversal of one."""
+LEDGER_KINDS: Final = (
+    *("payment", "refund", "credit_note", "chargeback", "charge", "reversal", CORRECTION),
+)
 MOVEMENT_KINDS: Final = (
     *("payment", "payout", "fee", "tax", "refund", "reversal", "chargeback", "charge", "other"),
 )

@@ -27,6 +27,13 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True):
     lacking: tuple[str, ...] = ()
     """What an export does not hold of the period, in sentences."""
 
+    @property
+    def advice(self) -> str:
+        """Return how the store hears what it may have missed."""
+        if self.is_export:
+            return "export the store again after that, or name the store itself"
+        return "run kusanya catch-up, let kusanya watch run beside the store, and close again"
+
     def doubts(self, period: Period, *, judged_on: date, grace_days: int) -> Iterator[str]:
         """Yield why the feed is not proven alive to the end of the period and of its grace.
 
@@ -36,29 +43,25 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True):
         begun = Period(first=judged_on, last=judged_on, cutoff=period.cutoff).begins
         needed = max(period.ends, min(period.ends + grace_days * DAY, begun))
         heard = [at for at in (self.last_fact_at, self.watched_at) if at is not None]
-        advice = (
-            "export the store again after that, or name the store itself"
-            if self.is_export
-            else "run kusanya catch-up, let kusanya watch run beside the store, and close again"
-        )
         if not heard:
-            yield f"the store has heard nothing of the service, and no watcher ran: {advice}"
+            yield f"the store has heard nothing of the service, and no watcher ran: {self.advice}"
         elif max(heard) < needed:
             watched = "" if self.is_export else f", {_watched(self.watched_at)}"
             yield (
-                f"the last fact is of {_shown(self.last_fact_at)}{watched}; nothing shows that "
-                f"the service was heard until {_shown(needed)}: {advice}"
+                f"the last fact is of {shown(self.last_fact_at)}{watched}; nothing shows that "
+                f"the service was heard until {shown(needed)}: {self.advice}"
             )
         if self.first_fact_at is not None and self.first_fact_at >= period.ends:
             yield (
-                f"the store's first fact is of {_shown(self.first_fact_at)}, after the period: "
+                f"the store's first fact is of {shown(self.first_fact_at)}, after the period: "
                 "name the store that was used then"
             )
 
 
 def _watched(at: datetime | None) -> str:
-    return "no watcher noted that it runs" if at is None else f"a watcher last ran {_shown(at)}"
+    return "no watcher noted that it runs" if at is None else f"a watcher last ran {shown(at)}"
 
 
-def _shown(at: datetime | None) -> str:
+def shown(at: datetime | None) -> str:
+    """Return a moment as people read it."""
     return "no day" if at is None else f"{at.astimezone(EAT):%Y-%m-%d %H:%M} EAT"

@@ -10,6 +10,7 @@ from pyarrow import compute
 from kusanya.errors import InputRefused
 from kusanya.text import safe
 from kusanya_books.columns import DType
+from kusanya_books.read.mapping import CORRECTION
 from kusanya_books.read.tables import headers
 from kusanya_books.read.tables.reader import SheetReader
 
@@ -24,7 +25,8 @@ _UNSAID: Final = "amount is less than 0 and no column says why: read as a revers
 def of_books(reader: SheetReader, amount: Any, *, known: tuple[str, ...]) -> tuple[Any, Any]:
     """Return amounts and kinds of the lines of the books.
 
-    A payment is never negative; such a line, where nothing says what it is, is a reversal.
+    A payment is never negative; such a line, where nothing says what it is, is a reversal. So is a
+    correction of less than 0, and any other a payment.
     """
     kind = named(reader, known=known)
     said = kind.notna()
@@ -35,7 +37,9 @@ def of_books(reader: SheetReader, amount: Any, *, known: tuple[str, ...]) -> tup
     amount = _signed(reader, amount, kind)
     below = ((kind == "payment") & (amount < 0)).fillna(False).astype(bool)
     reader.warn(below, _UNSAID, "amount")
-    return amount, kind.mask(below, "reversal")
+    by_hand = kind == CORRECTION
+    kind = kind.mask(by_hand, "payment")
+    return amount, kind.mask(below | (by_hand & (amount < 0)).fillna(False), "reversal")
 
 
 def of_movements(
@@ -104,8 +108,10 @@ def _signed(reader: SheetReader, amount: Any, kind: Any) -> Any:
     if reader.layout.signs == "file":
         return amount
     out = kind.isin(_OUT).fillna(False).astype(bool)
-    below = (~out & (amount < 0)).fillna(False).astype(bool) & reader.kept()
-    above = (~out & (amount > 0)).fillna(False).astype(bool) & reader.kept()
+    # What a correction does says nothing of how payments are written.
+    into = (~out & (kind != CORRECTION)).fillna(False).astype(bool)
+    below = (into & (amount < 0)).fillna(False).astype(bool) & reader.kept()
+    above = (into & (amount > 0)).fillna(False).astype(bool) & reader.kept()
     # Of payments with both signs, one below zero takes money back.
     if below.any() and not above.any():
         reader.warn(below & ~below.shift(fill_value=False).cummax(), _CREDITS, "amount")

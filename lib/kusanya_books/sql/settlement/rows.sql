@@ -26,10 +26,11 @@ SELECT
 FROM earned
 GROUP BY unit;
 
--- A line that says what another one says is a duplicate: of the same batch always; under another one
--- where the lines before it had paid all that was earned, because a day may be paid out in equal
--- halves; on another day where it is all that its day was paid too much. What takes money back is of
--- the day of its batch, or stands alone. So does a line that an earlier period read: it is judged there.
+-- A line that says what another one says is a duplicate: of the same batch always, on another day
+-- where it is all that its day was paid too much; under another batch only on the same day, where the
+-- lines before it had paid all that was earned, because a day may be paid out in equal halves. Two
+-- days may well earn the same sum, and of the later one nothing be known yet. What takes money back
+-- is of the day of its batch, or stands alone. So does a line that an earlier period read: it is judged there.
 CREATE TEMP TABLE lines AS
 WITH dated AS (
     SELECT
@@ -66,8 +67,9 @@ units AS (
         ) > 1 AS repeated,
         NOT s.item
         AND NOT s.is_back
+        AND s.batch_id IS NOT NULL
         AND row_number() OVER (
-            PARTITION BY s.channel, s.currency, s.gross, s.fee, s.net
+            PARTITION BY s.batch_id, s.channel, s.currency, s.gross, s.fee, s.net
             ORDER BY s.business_day, s.line_no
         ) > 1 AS echoed,
         s.*
