@@ -536,9 +536,25 @@ def expected(
             channel = (p or {}).get("channel") or (m or {}).get("channel")
             source = p["source"] if p else None
             sums = (counted_line, counted_other, effect)
-            rows.append((move, name, rule, key, code, *sums, age, channel, currency, source))
+            place = (channel, currency, source)
+            rows.append((move, name, rule, key, code, *sums, age, *place, stake(m, p, edge, sides)))
     lines = [{**m, "channel": None} for m in moves.values()]
     return rows, bridge(("bank total", "payouts total"), lines, others, counted, WEEK)
+
+
+def stake(
+    m: Row | None, p: Row | None, edge: tuple[str, str] | None, sides: tuple[list[Row], list[Row]]
+) -> int:
+    """Return what is at stake: what a group is off by once, all of what stands alone or agrees."""
+    whole = abs((m or p or {})["amount"])
+    if edge is None:
+        return int(whole)
+    lines, dues = sides
+    drift = abs(sum(x["amount"] for x in lines) - sum(x["amount"] for x in dues))
+    if edge[1] == "one":
+        return drift or int(whole)
+    speaks = p if edge[1] == "parts" else m
+    return drift if speaks is not None else 0
 
 
 def rows_of(leg: Leg) -> list[tuple[Move | None, int | None, tuple[str, str] | None, Edges]]:
@@ -677,7 +693,7 @@ def test_every_line_and_payout_gets_the_verdict_of_the_rules_and_the_bridge_clos
         columns.check(found.rows, BANK_MATCHES)
         asked = ["line_no", "payout", "match_rule", "group_key", "break_code"]
         asked += ["counted_bank", "counted_payout", "bridge_effect", "age_days"]
-        asked += ["channel", "currency", "source"]
+        asked += ["channel", "currency", "source", "at_stake"]
         seen = [
             tuple(None if pd.isna(value) else value for value in row)
             for row in found.rows[asked].astype("object").itertuples(index=False, name=None)

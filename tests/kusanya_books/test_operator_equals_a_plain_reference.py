@@ -415,7 +415,15 @@ def _rows(
         effects = (here, there, here - there if same else None)
         place = [(m or s or {})[x] for x in ("channel", "currency")]
         order = (s or m or {})["reference"]
-        told = (*fees, *effects, age, group_key, *place, order, *drifts)
+        if code in {"operator_fee_differs", "operator_fees_differ"}:
+            stake = abs((own_fee or 0) - (fee or 0))
+        elif apart and s and s["status"] == "succeeded":
+            stake = abs(apart)
+        elif code == "operator_within_tolerance":
+            stake = abs((own_fee or 0) - (fee or 0))
+        else:
+            stake = abs((m or s or {})["amount"])
+        told = (*fees, *effects, age, group_key, *place, order, *drifts, stake)
         rows.append((number, name, rule, code, *told))
     bridged = bridge(("operator total", "service total"), lines, others, counted, WEEK)
     for account, sums in compared.items():
@@ -572,7 +580,7 @@ def agree(
     columns.check(found.rows, OPERATOR_MATCHES)
     asked = ["line_no", "collection_id", "match_rule", "break_code", "fee_operator", "fee_service"]
     asked += ["counted_operator", "counted_service", "bridge_effect", "age_days", "group_key"]
-    asked += ["channel", "currency", "reference", "amount_drift", "fee_drift"]
+    asked += ["channel", "currency", "reference", "amount_drift", "fee_drift", "at_stake"]
     kept = found.rows[asked].astype("object")
     # A line that stayed alone shows the id it named; the rules speak of the collection it met.
     kept.loc[found.rows["status_service"].isna(), "collection_id"] = None

@@ -416,6 +416,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books.match.bank",
         ),
         (
+            "kusanya_books/test_legs_of_what_was_given.py",
             "kusanya_books/test_bank_equals_a_plain_reference.py",
             "kusanya_books/test_operator_equals_a_plain_reference.py",
             "kusanya_books/test_settlement_equals_a_plain_reference.py",
