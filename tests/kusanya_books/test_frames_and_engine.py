@@ -189,6 +189,22 @@ def test_engines_that_share_a_database_see_only_their_own_tables(tmp_path: Path)
         assert list(first.frame("SELECT * FROM given ORDER BY amount", PAIR)["amount"]) == [3, 4]
 
 
+@pytest.mark.parametrize("sorts", [False, True])
+def test_what_only_sorts_a_large_dataset_gets_less_memory(tmp_path: Path, *, sorts: bool) -> None:
+    small, large = tmp_path / "small.parquet", tmp_path / "large.parquet"
+    table = columns.to_arrow(pair(3), PAIR)
+    pq.write_table(table, small)
+    # What a file is weighed by: its footer, here with much to say.
+    pq.write_table(table.replace_schema_metadata({"long": "x" * 20_000_000}), large)
+    schema = Schema("limit", {"held": DType.TEXT})
+    held = []
+    for path in (small, large):
+        with open_engine(Dataset((path,)), sorts=sorts) as engine:
+            answer = engine.frame("SELECT current_setting('memory_limit') AS held", schema)
+            held.append(float(answer["held"][0].split()[0]))
+    assert (held[1] < held[0]) is sorts
+
+
 def test_engines_share_a_database_only_where_it_reads_what_they_need(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

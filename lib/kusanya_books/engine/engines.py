@@ -16,6 +16,10 @@ from kusanya_books.engine.duckdb_engine import (
 )
 from kusanya_books.engine.engine import Dataset, Engine, Source
 
+_SORT: Final = "128MB"
+_MANY_TO_SORT: Final = 20_000_000
+"""Bytes of a dataset from which a sort gets that much memory, in a database of its own."""
+
 
 class _Shared:
     """The databases that engines share, until the stack is closed."""
@@ -54,10 +58,11 @@ def shared_databases() -> Iterator[None]:
             _shared.reset(token)
 
 
-def open_engine(*sources: Source | None) -> Engine:
+def open_engine(*sources: Source | None, sorts: bool = False) -> Engine:
     """Return an engine that reads these sources; it is closed by the caller.
 
-    Frames lie in this process and go to whichever engine the datasets name. Raises ValueError for
+    Frames lie in this process and go to whichever engine the datasets name. One that only `sorts`
+    a large dataset gets less memory: it writes its runs to a file as quickly. Raises ValueError for
     datasets of two engines, ConfigurationError where Spark or its client is not there.
     """
     datasets = [source for source in sources if isinstance(source, Dataset)]
@@ -73,14 +78,16 @@ def open_engine(*sources: Source | None) -> Engine:
             raise ConfigurationError(needs) from error
         return SparkEngine(address)
     folders = frozenset(folder for dataset in datasets for folder in dataset.folders)
-    memory = _memory(datasets) if datasets else MEMORY
+    memory = _memory(datasets, sorts=sorts) if datasets else MEMORY
     shared = _shared.get()
     if shared is None:
         return DuckDbEngine(folders=folders, memory=memory)
     return DuckDbEngine(shared=shared.database(folders, memory))
 
 
-def _memory(datasets: list[Dataset]) -> str:
+def _memory(datasets: list[Dataset], *, sorts: bool) -> str:
     """Return what is enough: an engine fills what it may have, and the program needs room too."""
     size = sum(path.stat().st_size for dataset in datasets for path in dataset.paths)
+    if sorts and size > _MANY_TO_SORT:
+        return _SORT
     return SMALL if size <= SMALL_FILES else MEMORY

@@ -18,6 +18,8 @@ from kusanya_books.engine.spill import LastingFolder
 
 _ROWS: Final = 100_000
 """Rows that are compressed together, and read by one thread."""
+_SHOWN: Final = 25_000
+"""Rows that become a frame together: their texts lie side by side before they are written."""
 _FEW: Final = ("mode", "currency", "channel", "status", "failure_code", "day_source", "kind")
 """Columns of few values: of all others a list of the values would be as long as the column."""
 
@@ -83,7 +85,7 @@ class Pieces:
         for path in self._dataset.paths:
             with pq.ParquetFile(path) as file:
                 yield columns.from_arrow(file.schema_arrow.empty_table())
-                for batch in file.iter_batches(_ROWS):
+                for batch in file.iter_batches(_SHOWN):
                     yield columns.from_arrow(pa.table(batch))
 
     def head(self, rows: int) -> pd.DataFrame:

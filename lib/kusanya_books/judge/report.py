@@ -353,7 +353,7 @@ def closed(collections: Source, period: Period) -> Iterator[pa.Table]:
 
     A later run is compared with it.
     """
-    with open_engine(collections) as engine:
+    with open_engine(collections, sorts=True) as engine:
         engine.register("collections", collections, COLLECTIONS)
         days = {"first": period.first, "last": period.last}
         yield from engine.pieces(query("close/closed"), CLOSED, days)
