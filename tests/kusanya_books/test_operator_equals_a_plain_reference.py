@@ -96,13 +96,16 @@ Answer = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[tuple[int, str
 
 
 def expected(
-    service: list[Row], lines: list[Row], *, known: list[Row], unknown: list[str]
+    service: list[Row], lines: list[Row], *, known: list[Row], unknown: list[str], given: list[str]
 ) -> Answer:
     """Return the rows, the bridge, and which line met which collection."""
     paid = {s["id"]: s["status"] == "succeeded" for s in service}
     covered: dict[Any, list[date]] = defaultdict(list)
     for line in lines:
         covered[line["channel"], line["currency"]].append(day_of(line["at"]))
+    for s in service:
+        if s["channel"] in given:
+            covered[s["channel"], s["currency"]] += []
     by_id = {s["id"]: s for s in service}
     copied = copies(
         lines,
@@ -348,7 +351,8 @@ def _rows(
             if fresh:
                 return "operator_pending"
             reach = covered[s["channel"], s["currency"]]
-            return "operator_missing" if min(reach) <= day <= max(reach) else "operator_not_reached"
+            is_reached = bool(reach) and min(reach) <= day <= max(reach)
+            return "operator_missing" if is_reached else "operator_not_reached"
         if not paid:
             return "operator_not_paid_here"
         if m["currency"] != s["currency"]:
@@ -451,7 +455,7 @@ def test_every_line_gets_the_verdict_of_the_rules_and_the_bridge_closes(
         service: list[Row], came: list[Row], known: list[Row], unknown: list[str], outside: int
     ) -> None:
         said = [{**row, "id": f"col_{number}"} for number, row in enumerate(service, start=1)]
-        agree(collections_of, said, came, known=known, unknown=unknown, outside=outside)
+        agree(collections_of, said, came, known=known, unknown=unknown, outside=outside, given=[])
 
     holds()
 
@@ -483,7 +487,9 @@ def test_many_small_months_in_one_get_the_verdicts_of_each(
             for text in chance.sample("ABC", chance.choice([0, 1])):
                 # Two creations of one order may be open.
                 unknown += [f"{number:02}{text}", f"{number:02}{text} "][: chance.choice([1, 2])]
-        codes |= agree(collections_of, service, came, known=known, unknown=unknown, outside=20)
+        asked: dict[str, Any] = {"known": known, "unknown": unknown, "outside": 20}
+        given = chance.sample(["MPESA_TZ", "TIGO_TZ", "AIRTEL_TZ"], 1 + seed % 2)
+        codes |= agree(collections_of, service, came, given=given, **asked)
     assert codes == set(OPERATOR)
 
 
@@ -565,6 +571,7 @@ def agree(
     known: list[Row],
     unknown: list[str],
     outside: int,
+    given: list[str],
 ) -> set[str]:
     """Hold the leg to the rules; return the codes that came."""
     said = [
@@ -595,6 +602,7 @@ def agree(
         tolerance=TERMS,
         as_of=JUDGED,
         intents=columns.frame(INTENTS, intents),
+        given=given,
         receipts=columns.frame(
             RECEIPTS,
             {
@@ -613,7 +621,7 @@ def agree(
         tuple(None if pd.isna(value) else value for value in row)
         for row in kept.itertuples(index=False, name=None)
     ]
-    rows, bridged, met_pairs = expected(said, lines, known=known, unknown=unknown)
+    rows, bridged, met_pairs = expected(said, lines, known=known, unknown=unknown, given=given)
     assert sorted(seen, key=repr) == rows
     assert sorted(bridge_rows(found.bridge), key=repr) == bridged
     numbered = {line["line_no"]: line for line in lines}
