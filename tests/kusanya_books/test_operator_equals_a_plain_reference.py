@@ -511,6 +511,10 @@ def followed(chance: Random, service: list[Row]) -> list[Row]:
                 came[-1] |= {"amount": row["amount"], "at": row["created_at"]}
                 came[-1]["channel"] = chance.choice([row["channel"]] * 3 + ["AIRTEL_TZ"])
             payment = came[-1]
+            if chance.random() < 0.2:
+                # A second payment of the instant, or one of the same receipt on another channel.
+                other = {"channel": "AIRTEL_TZ", "reference": None, "details": None}
+                came.append({**payment, "balance": 900, **chance.choice([{}, other])})
             if chance.random() < 0.3:
                 alone: Row = {"reference": None, "receipt": None, "details": None}
                 key: Row = chance.choice(

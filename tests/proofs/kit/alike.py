@@ -7,6 +7,9 @@ _KEYED: Final = "_keyed takes a text and a Secret alike; this only spares making
 _HEADERS_ALONE: Final = "of the answer only the headers are read"
 _DIFFERS: Final = "what differs has a total, whose currency is known, and differs by some money"
 _LOOK: Final = "it only asks for the closer look, which then finds no contradiction"
+_LAST: Final = "the last of the ranks stays the last"
+_BACK: Final = "it takes back minus the sum of a payment, and each payment is more than 0"
+_NO_FEE: Final = "a fee of 0 adds nothing to a sum"
 
 ALIKE: Final[dict[str, dict[str, str]]] = {
     "verifier": {
@@ -77,5 +80,32 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
         "Contradictions._contradicting: 'True' became 'False'": (
             "what contradicts itself is unwell: the word only names the index"
         ),
+    },
+    "legs": {
+        "operator/answer: '2' became '3' in "
+        "\"CASE rule.standing WHEN 'break' THEN 0 WHEN 'expected' THEN \"": _LAST,
+        "operator/met: '=' became '<>' in "
+        "'SELECT r.id, r.reference_key FROM received AS r SEMI JOIN pa'": (
+            "whoever names a collection that no line met meets it"
+        ),
+        "operator/met: '<' became '<=' in "
+        "\"WHERE is_completed AND NOT is_copied AND kind IN ('reversal'\"": _BACK,
+        "operator/met: '0' became '1' in "
+        "\"WHERE is_completed AND NOT is_copied AND kind IN ('reversal'\"": _BACK,
+        "operator/met: '<' became '<=' in "
+        "'coalesce(-sum(fee) FILTER (fee < 0), 0)::BIGINT AS given_bac'": _NO_FEE,
+        "operator/met: 'DISTINCT' became '' in 'SELECT DISTINCT account, currency, receipt_key'": (
+            "it is only asked whether there is one"
+        ),
+        "operator/met: '>' became '>=' in 'm.amount > 0 AS is_in,'": (
+            "a line of 0 has a verdict of its own, before"
+        ),
+        "operator/met: without 'p.move <> l.move' of ON": "what is left over is in no pair",
+        "operator/met: without 'amount < 0' of WHERE": _BACK,
+        "operator/met: without 'receipt_key IS NOT NULL' of WHERE": (
+            "what is missing equals nothing"
+        ),
+        "operator/pairs: '2' became '3' in "
+        "'CASE WHEN c.status IN {paid} THEN 0 WHEN c.status IN {open} '": _LAST,
     },
 }
