@@ -130,6 +130,18 @@ def test_the_programs_that_write_such_columns_are_named_and_a_reference_that_is_
     assert bool(uncertain) == any("reference" in one for one in found.uncertain)
 
 
+@pytest.mark.parametrize(
+    ("column", "names"), [("Rejea", True), ("Risiti", True), ("Namba", False), ("Simu", False)]
+)
+def test_an_operators_line_meets_its_payment_by_reference_or_receipt(
+    tmp_path: Path, column: str, *, names: bool
+) -> None:
+    text = f"Tarehe;{column};Kilichoingia;Salio\n13/03/2026;X1;5.000,00;5.000,00\n"
+    found = guess(write(tmp_path, text), "operator")
+    said = "no column is taken for reference, and no line will meet its payment by name: say which"
+    assert any(one.startswith(said) for one in found.uncertain) is not names
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_a_file_is_read_as_what_it_is_said_to_be(tmp_path: Path, role: str) -> None:
     path = write(tmp_path, PAID_OUT if role == "statement" else BOOKS)

@@ -57,6 +57,11 @@ _WITHIN: Final = {
     "money_out": ("withdraw", "paid out"),
 }
 """What a word in a header begins with that is known by no name; three letters are a whole word."""
+_NAMES_OF: Final = {
+    "ledger": ("reference", "collection_id"),
+    "operator": ("reference", "collection_id", "receipt"),
+}
+"""The columns by which a line meets its payment."""
 _OF_WORDS: Final = frozenset({"kind", "status"})
 """Columns that a mapping reads by its own list of their words."""
 _WORDS_SHOWN: Final = 8
@@ -201,15 +206,17 @@ class _Looks:
             self._leave_out("kind", "kinds", layout.columns, uncertain)
         if role == "ledger":
             self._leave_out("status", "values.status", layout.columns, uncertain)
-            self._ask_for_the_reference(layout.columns, uncertain)
+        self._ask_for_a_name(role, layout.columns, uncertain)
         return layout, uncertain
 
-    def _ask_for_the_reference(self, columns: dict[str, Any], uncertain: list[str]) -> None:
-        if not {"reference", "collection_id"} & columns.keys():
+    def _ask_for_a_name(self, role: str, columns: dict[str, Any], uncertain: list[str]) -> None:
+        """Say that no column names what a line is for, where none does."""
+        names = _NAMES_OF.get(role, ())
+        if names and columns.keys().isdisjoint(names):
             seen = ", ".join(safe(name, 30) for name in self.names[:_HEADERS_SHOWN])
             uncertain.append(
-                "no column is taken for reference, and no line will meet its order by name: say "
-                f"which of {seen} it is"
+                f"no column is taken for {names[0]}, and no line will meet its payment by name: "
+                f"say which of {seen} it is"
             )
 
     def _leave_out(

@@ -29,7 +29,8 @@ KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "reference": (
         *("ref", "ref no", "reference no", "reference number", "invoice", "invoice no"),
         *("invoice number", "order", "order no", "order id", "a/c no", "account no"),
-        *("kumbukumbu", "namba ya kumbukumbu", "ankara", "namba ya ankara"),
+        *("kumbukumbu", "namba ya kumbukumbu", "ankara", "namba ya ankara", "rejea"),
+        "namba ya rejea",
     ),
     "collection_id": ("collection",),
     "receipt": (
