@@ -114,6 +114,9 @@ def world(chance: Random, name: str, start: datetime) -> tuple[list[Row], list[R
         if named["receipt"] == own("P"):
             named["receipt"] = "P" + name[1:]
         paid.append({**row, **named, "at": at, "amount": -row["amount"]})
+    if paid and mood == "calm" and chance.random() < 0.5:
+        # The same sum again and again: only the order of the days tells them apart.
+        paid = [{**row, "amount": paid[0]["amount"], "currency": own("T")} for row in paid]
     paid += [dict(row) for row in paid if chance.random() < 0.06]
     settled = [
         {
