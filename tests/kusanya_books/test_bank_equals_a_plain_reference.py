@@ -85,7 +85,11 @@ LINES: dict[str, Sequence[Any]] = {
     "other": [False] * 14 + [True],
     "is_copied": [False] * 9 + [True],
 }
-AGAIN: list[Row] = [{}, {}, {"status": "completed"}, {"details": "again"}, {"balance": 7}]
+AGAIN: list[Row] = [
+    *({}, {}, {"status": "completed"}, {"details": "again"}, {"balance": 7}, {"amount": 3}),
+    *({"currency": "UGX"}, {"kind": "other"}, {"channel": "TIGO_TZ"}, {"receipt": "S9"}),
+]
+"""What a line says that is said again: the same, or one thing otherwise."""
 ODD = ["reversal", "chargeback", "refund", "other", "payout", "charge"]
 
 
@@ -192,7 +196,7 @@ def world(chance: Random, name: str, start: datetime) -> tuple[list[Row], list[R
                     "at": since + timedelta(days=days),
                 }
             )
-            if is_copied:
+            if is_copied or (bend["form"] == "back" and chance.random() < 0.2):
                 # Said again, now and then once it happened, or in other words.
                 came.append(came[-1] | chance.choice(AGAIN))
     return paid, settled, came
@@ -642,7 +646,7 @@ def test_every_line_and_payout_gets_the_verdict_of_the_rules_and_the_bridge_clos
         paid: list[Row] = []
         settled: list[Row] = []
         came: list[Row] = []
-        for number in range(200):
+        for number in range(300):
             more = world(chance, f"{number:02}", STARTS[seed % 2])
             paid, settled, came = [*paid, *more[0]], [*settled, *more[1]], [*came, *more[2]]
         judged = JUDGED[seed % 2]
