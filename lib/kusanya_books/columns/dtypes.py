@@ -229,6 +229,11 @@ def text_of(value: Any) -> str | None:
     return None if is_missing(value) else str(value)
 
 
+def spelled(names: "pd.Series[str]") -> "pd.Series[str]":
+    """Return names as they are compared: in small letters, without the blanks around them."""
+    return names.str.strip().str.lower()
+
+
 def first_of(*values: Any) -> Any:
     """Return the first cell that says something, None where none does."""
     return next((value for value in values if not is_missing(value)), None)

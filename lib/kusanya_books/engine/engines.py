@@ -17,8 +17,9 @@ from kusanya_books.engine.duckdb_engine import (
 from kusanya_books.engine.engine import Dataset, Engine, Source
 
 _SORT: Final = "128MB"
-_MANY_TO_SORT: Final = 20_000_000
-"""Bytes of a dataset from which a sort gets that much memory, in a database of its own."""
+"""What an engine may hold that only sorts a large dataset."""
+_LARGE_TO_SORT: Final = 20_000_000
+"""How many bytes are a large one; a smaller one shares the database of the other engines."""
 
 
 class _Shared:
@@ -62,7 +63,7 @@ def open_engine(*sources: Source | None, sorts: bool = False) -> Engine:
     """Return an engine that reads these sources; it is closed by the caller.
 
     Frames lie in this process and go to whichever engine the datasets name. One that only `sorts`
-    a large dataset gets less memory: it writes its runs to a file as quickly. Raises ValueError for
+    a large dataset gets less memory: through a file it takes no longer. Raises ValueError for
     datasets of two engines, ConfigurationError where Spark or its client is not there.
     """
     datasets = [source for source in sources if isinstance(source, Dataset)]
@@ -88,6 +89,6 @@ def open_engine(*sources: Source | None, sorts: bool = False) -> Engine:
 def _memory(datasets: list[Dataset], *, sorts: bool) -> str:
     """Return what is enough: an engine fills what it may have, and the program needs room too."""
     size = sum(path.stat().st_size for dataset in datasets for path in dataset.paths)
-    if sorts and size > _MANY_TO_SORT:
+    if sorts and size > _LARGE_TO_SORT:
         return _SORT
     return SMALL if size <= SMALL_FILES else MEMORY

@@ -18,7 +18,7 @@ import pandas as pd
 
 from kusanya_books import columns
 from kusanya_books.columns import BANK_MATCHES, COLLECTIONS, KEYS, MOVEMENTS
-from kusanya_books.columns.dtypes import is_missing
+from kusanya_books.columns.dtypes import is_missing, spelled
 from kusanya_books.engine.engine import query
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.judge import fees, findings, open_items
@@ -209,7 +209,7 @@ def _names(inputs: Inputs, every: pd.DataFrame, of_operator: list[Item]) -> "pd.
     lines = {(item["row_no"], item["day"]) for item in of_operator}
     named = every["collection_id"].isin(ids).fillna(value=False)
     for column in ("reference", "receipt"):
-        named |= every[column].str.strip().str.lower().isin(names - {None}).fillna(value=False)
+        named |= spelled(every[column]).isin(names - {None}).fillna(value=False)
     placed = zip(every["line_no"], every["business_day"], strict=True)
     named |= pd.Series([place in lines for place in placed], every.index)
     return named & (every["leg"] == "operator")
@@ -405,7 +405,7 @@ class _Offsets:
         lines = self._books
         mine = lines["kind"].isin(_OUT) & (lines["status"] == "paid")
         mine &= lines["currency"] == was["currency"]
-        mine &= lines["reference"].str.strip().str.lower() == _key(was["reference"])
+        mine &= spelled(lines["reference"]) == _key(was["reference"])
         mine &= (lines["amount"] == -was["amount"]) & ~lines["row_no"].isin(self._booked)
         found = [int(row) for row in lines.loc[mine.fillna(value=False), "row_no"]]
         for row in found[:1]:

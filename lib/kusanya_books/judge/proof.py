@@ -7,11 +7,10 @@ from typing import Any, Final
 import pandas as pd
 
 from kusanya.domain.business_day import EAT
-from kusanya.store.records import BreakStatus
 from kusanya_books import columns
-from kusanya_books.columns.dtypes import text_of
-from kusanya_books.judge import coverage
-from kusanya_books.match import breaks
+from kusanya_books.columns.dtypes import spelled, text_of
+from kusanya_books.judge import coverage, findings
+from kusanya_books.match import break_life, breaks
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.ledger import LedgerMatch
 from kusanya_books.match.operator import OperatorMatch
@@ -69,7 +68,7 @@ def unproven(
         yield from inputs.feed.doubts(
             inputs.period, judged_on=inputs.judged_on, grace_days=inputs.tolerance.grace_days
         )
-        yield from _of_unheard(inputs.feed, inputs.period, items)
+        yield from _of_unknown(inputs.feed, inputs.period, items)
         for (channel, currency), one in found.items():
             if one.open_rows:
                 yield (
@@ -119,35 +118,29 @@ def _of_empty_files(inputs: Inputs, found: dict[coverage.Key, coverage.Taken]) -
         )
 
 
-def _of_unheard(feed: Feed, period: Period, items: pd.DataFrame) -> Iterator[str]:
-    """Yield which open lines say that the service knows more than the store has heard.
+def _of_unknown(feed: Feed, period: Period, items: pd.DataFrame) -> Iterator[str]:
+    """Yield which open lines say that the service knows more than the store.
 
     An order that the books and an operator both have was paid. So may what is dated after the last
     fact have been, though a watcher ran: it asks about what is known to be open, and no more.
     """
-    accepted = (items["status"] == BreakStatus.ACCEPTED.value).fillna(value=False)
-    unknown = items[items["break_code"].isin(_UNKNOWN_HERE) & ~accepted]
-    booked = unknown["break_code"] == _BOOKED
-    orders = pd.Series(
-        list(zip(unknown["reference"].str.strip().str.lower(), unknown["currency"], strict=True)),
-        index=unknown.index,
-        dtype="object",
-    )
-    named = booked & unknown["reference"].notna()
-    both = unknown[named & orders.isin(set(orders[unknown["break_code"] == _AT_OPERATOR]))]
+    unknown = items[break_life.stands(items) & items["break_code"].isin(_UNKNOWN_HERE)]
+    named = unknown.assign(order=spelled(unknown["reference"])).dropna(subset=["order"])
+    said = named.loc[named["break_code"] == _AT_OPERATOR, ["order", "currency"]].drop_duplicates()
+    both = named[named["break_code"] == _BOOKED].merge(said)
     if len(both):
         yield (
             f"{len(both):,} payment(s), {_sums(both)}, are in the books and at the operator, and "
-            f"the store never heard of them: {feed.advice}"
+            f"the store does not know them: {feed.advice}"
         )
+        return
     last = feed.last_fact_at
     if last is None or last >= period.ends:
         return
-    later = unknown["day"] > pd.Timestamp(last.astimezone(EAT).date())
-    rows = int(later.sum())
-    if rows and both.empty:
+    later = unknown[unknown["day"] > pd.Timestamp(last.astimezone(EAT).date())]
+    if len(later):
         yield (
-            f"the last fact is of {shown(last)}, and {rows:,} open line(s) of books and "
+            f"the last fact is of {shown(last)}, and {len(later):,} open line(s) of books and "
             f"statements are of later days: {feed.advice}"
         )
 
@@ -156,8 +149,8 @@ def _sums(items: pd.DataFrame) -> str:
     """Return what items come to in each currency."""
     found: Counter[str] = Counter()
     for row in columns.records(items):
-        found[str(row.currency)] += int(row.amount)
-    return ", ".join(f"{currency} {amount:,}" for currency, amount in sorted(found.items()))
+        found[row.currency] += int(row.amount)
+    return ", ".join(findings.money(*one) for one in sorted(found.items()))
 
 
 def waiting(items: pd.DataFrame) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from kusanya_books.columns import (
     LEDGER,
     ROLLED,
 )
-from kusanya_books.columns.dtypes import is_missing
+from kusanya_books.columns.dtypes import is_missing, spelled
 from kusanya_books.judge import (
     carried_legs,
     carried_payouts,
@@ -78,7 +78,7 @@ class _Refunds:
         mine = found["kind"].isin(_REFUNDS) & (found["status"] == "paid")
         some = found[mine.fillna(value=False)]
         self._left = Counter(
-            zip(_spelled(some["reference"]), some["currency"], -some["amount"], strict=True)
+            zip(spelled(some["reference"]), some["currency"], -some["amount"], strict=True)
         )
 
     def clears(self, was: Item) -> bool:
@@ -280,14 +280,10 @@ def _books(
     """
     before = carried.lines_before(books, inputs.period)
     nameless = before.loc[before["reference"].isna() & before["collection_id"].isna(), "amount"]
-    named = _spelled(books["reference"]).isin(_spelled(keys["reference"]).dropna())
+    named = spelled(books["reference"]).isin(spelled(keys["reference"]).dropna())
     named |= books["collection_id"].isin(keys["id"].dropna())
     named |= books["reference"].isna() & books["amount"].isin(-nameless)
     return pd.concat([books[named], before], ignore_index=True)
-
-
-def _spelled(names: "pd.Series[str]") -> "pd.Series[str]":
-    return names.str.strip().str.lower()
 
 
 def _open(rows: pd.DataFrame) -> dict[str, Item]:

@@ -160,6 +160,11 @@ class _Looks:
     def names(self) -> list[str]:
         return [str(name) for name in self.sheet.frame.columns]
 
+    @property
+    def _seen(self) -> str:
+        """Return the first headers, for people."""
+        return ", ".join(safe(name, 30) for name in self.names[:_HEADERS_SHOWN])
+
     def role(self) -> str:
         """Return what the file probably is, by its columns."""
         has = {name for name in headers.KNOWN if self._exact(name)}
@@ -213,10 +218,9 @@ class _Looks:
         """Say that no column names what a line is for, where none does."""
         names = _NAMES_OF.get(role, ())
         if names and columns.keys().isdisjoint(names):
-            seen = ", ".join(safe(name, 30) for name in self.names[:_HEADERS_SHOWN])
             uncertain.append(
                 f"no column is taken for {names[0]}, and no line will meet its payment by name: "
-                f"say which of {seen} it is"
+                f"say which of {self._seen} it is"
             )
 
     def _leave_out(
@@ -248,10 +252,9 @@ class _Looks:
     def _require(self, needs: Needs, columns: dict[str, Any]) -> None:
         for group in needs:
             if group != ("currency",) and not any(name in columns for name in group):
-                seen = ", ".join(safe(name, 30) for name in self.names[:_HEADERS_SHOWN])
                 raise InputRefused(
                     f"{self.sheet.name} has no column that looks like {group[0]}; "
-                    f"row {self.sheet.header_row} has: {seen}"
+                    f"row {self.sheet.header_row} has: {self._seen}"
                 )
 
     def _text(self, columns: dict[str, Any], names: Sequence[str]) -> list[Any]:
@@ -314,7 +317,8 @@ class _Looks:
             for name, layout in layouts.items()
             if layout != Layout() and fits_of(layout, needs)(self.names)
         }
-        return tuple(name for name, count in named.items() if count == max(named.values()))
+        most = max(named.values(), default=0)
+        return tuple(name for name, count in named.items() if count == most)
 
 
 def _has_word(header: str, part: str) -> bool:

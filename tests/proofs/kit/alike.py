@@ -86,7 +86,7 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
         "\"CASE rule.standing WHEN 'break' THEN 0 WHEN 'expected' THEN \"": _LAST,
         "operator/met: '=' became '<>' in "
         "'SELECT r.id, r.reference_key FROM received AS r SEMI JOIN pa'": (
-            "whoever names a collection that no line met meets it"
+            "a line that names a collection which no other line met meets it itself"
         ),
         "operator/met: '<' became '<=' in "
         "\"WHERE is_completed AND NOT is_copied AND kind IN ('reversal'\"": _BACK,

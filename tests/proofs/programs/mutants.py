@@ -105,47 +105,29 @@ def _is_strict(node: ast.AST) -> bool:
     return isinstance(node, ast.keyword) and node.arg == "strict"
 
 
-class _Places(ast.NodeVisitor):
-    """The nodes that are a rule's, in the order of their numbers, with how many stand for each."""
-
-    def __init__(self) -> None:
-        self.counts: list[int] = []
-
-    def generic_visit(self, node: ast.AST) -> None:
-        """Count what could stand in a node's place."""
-        if isinstance(node, ast.AnnAssign):
-            # Its annotation is for readers.
-            if node.value is not None:
-                self.visit(node.value)
-        elif not isinstance(node, ast.Raise) and not _is_strict(node):
-            # What an error says is nobody's rule; that it is raised, is: its `if` is turned.
-            self.counts.append(sum(1 for _ in variants(node)))
-            super().generic_visit(node)
+def _rules(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that are a rule's, each before those inside it."""
+    if isinstance(node, ast.AnnAssign):
+        # Its annotation is for readers.
+        if node.value is not None:
+            yield from _rules(node.value)
+    elif not isinstance(node, ast.Raise) and not _is_strict(node):
+        # What an error says is nobody's rule; that it is raised, is: its `if` is turned.
+        yield node
+        for inner in ast.iter_child_nodes(node):
+            yield from _rules(inner)
 
 
 class _Exchange(ast.NodeTransformer):
-    """Puts something else in one of those places."""
+    """Puts a node in another one's place."""
 
-    def __init__(self, number: int, place: int) -> None:
-        self._number = number
-        self._place = place
-        self._seen = 0
-        self.said = ""
+    def __init__(self, old: ast.AST, new: ast.AST) -> None:
+        self._old = old
+        self._new = ast.copy_location(new, old)
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
+    def visit(self, node: ast.AST) -> ast.AST:
         """Exchange the one node."""
-        if isinstance(node, ast.AnnAssign):
-            if node.value is not None:
-                node.value = self.visit(node.value)
-        elif not isinstance(node, ast.Raise) and not _is_strict(node):
-            self._seen += 1
-            if self._seen - 1 == self._number:
-                new = list(variants(node))[self._place]
-                self.said = f"line {getattr(node, 'lineno', '?')}: {ast.unparse(node)[:60]!r}"
-                self.said += f" became {ast.unparse(new)[:60]!r}"
-                return ast.copy_location(new, node)
-            super().generic_visit(node)
-        return node
+        return self._new if node is self._old else self.generic_visit(node)
 
 
 def functions(module: ModuleType) -> Iterator[tuple[str, FunctionType]]:
@@ -176,12 +158,14 @@ def mutants(function: FunctionType) -> Iterator[tuple[str, CodeType]]:
         return
     defined.decorator_list = []
     bare = ast.Module(defined.body, [])
-    places = _Places()
-    places.visit(bare)
-    for number, count in enumerate(places.counts):
-        for place in range(count):
-            exchange = _Exchange(number, place)
-            body = exchange.visit(copy.deepcopy(bare))
+    for number, rule in enumerate(_rules(bare)):
+        for place, new in enumerate(variants(rule)):
+            said = f"line {getattr(rule, 'lineno', '?')}: {ast.unparse(rule)[:60]!r}"
+            said += f" became {ast.unparse(new)[:60]!r}"
+            # A copy has the same nodes in the same order.
+            body = copy.deepcopy(bare)
+            old = next(itertools.islice(_rules(body), number, None))
+            _Exchange(old, list(variants(old))[place]).visit(body)
             program = copy.deepcopy(tree)
             copied: Any = program.body[0]
             copied.body = body.body
@@ -190,7 +174,7 @@ def mutants(function: FunctionType) -> Iterator[tuple[str, CodeType]]:
             compiled = compile(program, function.__code__.co_filename, "exec")
             code = next(c for c in compiled.co_consts if isinstance(c, CodeType))
             if code.co_freevars == function.__code__.co_freevars:
-                yield exchange.said, code
+                yield said, code
 
 
 class _Shelf:

@@ -35,11 +35,9 @@ def of_books(reader: SheetReader, amount: Any, *, known: tuple[str, ...]) -> tup
         reader.reject(~said & wanted, "kind is none of those that the mapping names", "kind")
     kind = kind.fillna("payment")
     amount = _signed(reader, amount, kind)
-    below = ((kind == "payment") & (amount < 0)).fillna(False).astype(bool)
-    reader.warn(below, _UNSAID, "amount")
-    by_hand = kind == CORRECTION
-    kind = kind.mask(by_hand, "payment")
-    return amount, kind.mask(below | (by_hand & (amount < 0)).fillna(False), "reversal")
+    below = (kind.isin(["payment", CORRECTION]) & (amount < 0)).fillna(False).astype(bool)
+    reader.warn(below & (kind == "payment"), _UNSAID, "amount")
+    return amount, kind.replace(CORRECTION, "payment").mask(below, "reversal")
 
 
 def of_movements(

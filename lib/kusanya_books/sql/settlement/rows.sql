@@ -29,8 +29,9 @@ GROUP BY unit;
 -- A line that says what another one says is a duplicate: of the same batch always, on another day
 -- where it is all that its day was paid too much; under another batch only on the same day, where the
 -- lines before it had paid all that was earned, because a day may be paid out in equal halves. Two
--- days may well earn the same sum, and of the later one nothing be known yet. What takes money back
--- is of the day of its batch, or stands alone. So does a line that an earlier period read: it is judged there.
+-- days may earn the same sum, and nothing be known yet of the later one. What takes money back is of
+-- the day of its batch, or stands alone. So does a line that an earlier period read: it is judged
+-- there.
 CREATE TEMP TABLE lines AS
 WITH dated AS (
     SELECT
