@@ -256,7 +256,7 @@ def dead(close: Close, store: Store, moment: Moment, tmp_path: Path) -> Callable
     return closed
 
 
-def test_what_books_and_operator_both_have_the_store_did_not_hear(
+def test_what_books_and_operator_both_have_the_store_should_know(
     dead: Callable[..., list[str]],
 ) -> None:
     known = ("9,R-9,1000", "10,R-10,1000")
@@ -267,7 +267,18 @@ def test_what_books_and_operator_both_have_the_store_did_not_hear(
     assert said.startswith("1 payment(s), TZS 1,500, are in the books")
 
 
-def test_of_lines_after_the_last_fact_it_is_said_that_nothing_was_heard_after_it(
+def test_once_they_are_known_nothing_is_in_doubt(
+    dead: Callable[..., list[str]], close: Close, store: Store
+) -> None:
+    assert dead("9,R-9,1000", "10,R-10,1000", "11,R-11,1000", "12,R-12,1500") != []
+    for day, amount in ((11, 1_000), (12, 1_500)):
+        at = MONDAY + timedelta(days=day - 2)
+        store.record(polled(day, at, amount=amount, channel="MPESA_TZ"))
+    code, said = close("--period", "last-month", "--operator", "operator.csv")
+    assert (said["by_code"], said["unproven"], code) == ({}, [], 0)
+
+
+def test_lines_after_the_last_fact_are_named_as_such(
     dead: Callable[..., list[str]], store: Store
 ) -> None:
     begins = "the last fact is of 2026-03-10 12:01 EAT, and"

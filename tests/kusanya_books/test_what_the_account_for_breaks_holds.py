@@ -295,6 +295,27 @@ def test_what_an_operator_pays_out_is_listed_on_a_night_without_a_settlement_lin
     assert [shop.holds(name) for name in ("Bank", "Suspense", "Clearing")] == [4_982, 0, 4_982]
 
 
+def test_the_payout_of_a_payment_that_is_not_known_yet_waits_there_until_it_is(shop: Shop) -> None:
+    """The night before earned the same sum: that is no reason to call it paid twice."""
+    shop.pay(day(0), 5_000)
+    late = shop.pay(day(1), 5_000, is_heard=False)
+    found = []
+    for number, lines in enumerate(
+        ([f"P0,{day(0)},MPESA_TZ,TZS,4982"], [f"P1,{day(1)},MPESA_TZ,TZS,4982"], [])
+    ):
+        if number == 2:
+            shop.hear(late)
+        pack = shop.close(*[day(number)] * 2, statement=shop.write(SETTLED, [lines]))
+        items = pd.read_parquet(pack / "open_items.parquet")
+        stands = items.loc[items["leg"] == "statement", ["break_code", "balance"]]
+        found.append((stands.to_numpy().tolist(), shop.holds("Bank"), shop.holds("Suspense")))
+    assert found == [
+        ([], 4_982, 0),
+        ([["settlement_unexpected", -4_982]], 9_964, -4_982),
+        ([], 9_964, 0),
+    ]
+
+
 @pytest.mark.parametrize("has_all", [True, False])
 def test_a_line_for_an_earlier_night_waits_for_the_bank_and_one_that_was_read_there_does_not(
     shop: Shop, *, has_all: bool
