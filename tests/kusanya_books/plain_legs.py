@@ -1,8 +1,9 @@
 """What legs against a statement share, written as plain loops: bridges, copies and many months."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -44,30 +45,141 @@ def copies(lines: Iterable[Row], *said: str) -> set[int]:
     return found
 
 
-def balances(lines: list[Row], period: Period) -> dict[tuple[str | None, str], tuple[int, int]]:
-    """Return the opening and the closing balance of each account, where its lines say any."""
+class Run:
+    """Lines of one file whose balances lead from one to the next."""
+
+    def __init__(self, place: tuple[str, int], opening: int, line: Row) -> None:
+        self.place = place
+        self.opening, self.closing = opening, line["balance"]
+        self.at = [line["at"]]
+
+    def goes_on(self, line: Row) -> None:
+        """Take one line more."""
+        self.closing = line["balance"]
+        self.at.append(line["at"])
+
+
+def balances(
+    lines: list[Row], period: Period, *, at_bank: bool
+) -> dict[tuple[str | None, str], dict[str, int]]:
+    """Return what the balances of each account say, where its lines say any: its bridge's lines."""
     files: dict[Any, list[Row]] = defaultdict(list)
     for line in sorted(lines, key=lambda line: line["line_no"]):
         files[line["channel"], line["currency"], line["input"]].append(line)
-    accounts: dict[Any, list[list[Row]]] = defaultdict(list)
-    for file in sorted(files, key=lambda file: (min(line["at"] for line in files[file]), file[2])):
-        told = files[file]
-        is_forward = told[0]["at"] <= told[-1]["at"]
-        accounts[file[:2]].append(told if is_forward else told[::-1])
-    found = {}
-    for account, told_files in accounts.items():
+    parts: dict[Any, dict[str, list[list[Row]]]] = defaultdict(dict)
+    moved: Counter[Any] = Counter()
+    for (*account, name), said in files.items():
+        is_forward = said[0]["at"] <= said[-1]["at"]
         counted = [
             line
-            for told in told_files
-            for line in told
-            if line["status"] == "completed"
-            and line["balance"] is not None
-            and period.first <= day_of(line["at"]) <= period.last
+            for line in (said if is_forward else said[::-1])
+            if line["status"] == "completed" and period.first <= day_of(line["at"]) <= period.last
         ]
-        if counted:
-            opening = counted[0]["balance"] - counted[0]["amount"]
-            found[account] = (opening, counted[-1]["balance"])
-    return found
+        moved[tuple(account)] += sum(line["amount"] for line in counted)
+        if any(line["balance"] is not None for line in counted):
+            parts[tuple(account)][name] = _parts(counted)
+    return {
+        account: _said(of_files, moved[account], at_bank=at_bank)
+        for account, of_files in parts.items()
+    }
+
+
+def _parts(lines: list[Row]) -> list[list[Row]]:
+    """Return the lines up to each balance; what comes after the last one is left out."""
+    found: list[list[Row]] = [[]]
+    for line in lines:
+        found[-1].append(line)
+        if line["balance"] is not None:
+            found.append([])
+    return found[:-1]
+
+
+def _takes_fees(files: Iterable[list[list[Row]]]) -> bool:
+    votes: Counter[str] = Counter()
+    for parts in files:
+        for before, part in pairwise(parts):
+            step = part[-1]["balance"] - before[-1]["balance"]
+            amount = _sum(part, "amount")
+            ways = {amount: "amount", amount - _sum(part, "fee"): "net"}
+            votes[ways.get(step, "")] += len(ways) > 1
+    return votes["net"] > votes["amount"]
+
+
+def _runs(name: str, parts: list[list[Row]], *, takes_fees: bool) -> list[Run]:
+    runs: list[Run] = []
+    for part in parts:
+        moved = _sum(part, "amount") - (_sum(part, "fee") if takes_fees else 0)
+        opening = part[-1]["balance"] - moved
+        if runs and runs[-1].closing == opening:
+            runs[-1].goes_on(part[-1])
+        else:
+            runs.append(Run((name, len(runs)), opening, part[-1]))
+    return runs
+
+
+def _sum(lines: Iterable[Row], name: str) -> int:
+    return sum(line.get(name) or 0 for line in lines)
+
+
+def _said(files: Mapping[str, list[list[Row]]], moved: int, *, at_bank: bool) -> dict[str, int]:
+    """Return a bridge's lines of one account: a run goes on where another one ended."""
+    takes_fees = _takes_fees(files.values())
+    runs = [
+        run for name, parts in files.items() for run in _runs(name, parts, takes_fees=takes_fees)
+    ]
+    every = [line for parts in files.values() for part in parts for line in part]
+    said, fees = _sum(every, "amount"), _sum(every, "fee") if takes_fees else 0
+    opening = denied = 0
+    starts, ended = _loose(runs)
+    in_file = {
+        id(run): _last_before(run, [one for one in ended if one.place[0] == run.place[0]])
+        for run in starts
+    }
+    left = [one for one in ended if all(one is not used for used in in_file.values())]
+    for run in starts:
+        last = in_file[id(run)] or _last_before(run, left)
+        if last and at_bank and {*last.at} == {*run.at} and len({*run.at}) == 1:
+            last = None
+        if last is None:
+            opening += run.opening
+        else:
+            denied += run.opening - last.closing
+    found = {"opening balance": opening}
+    if said != moved:
+        found["without a balance"] = said - moved
+    if fees:
+        found["fees in the balances"] = -fees
+    found["closing balance"] = opening + said - fees + denied
+    return {**found, "not in the balances": denied}
+
+
+def _loose(runs: list[Run]) -> tuple[list[Run], list[Run]]:
+    """Return the runs whose beginning no end leads to, and those whose end leads to none."""
+    moving = [run for run in runs if run.opening != run.closing]
+    starts = sorted(moving, key=lambda run: (min(run.at), run.place))
+    ended = sorted(moving, key=lambda run: (max(run.at), run.place))
+    for value in {run.opening for run in moving}:
+        came = [run for run in ended if run.closing == value][::-1]
+        went = [run for run in starts if run.opening == value][::-1]
+        for end, start in zip(came, went, strict=False):
+            ended.remove(end)
+            starts.remove(start)
+    known = {value for run in moving for value in (run.opening, run.closing)}
+    for run in sorted(runs, key=lambda run: (min(run.at), run.place)):
+        if run.opening == run.closing and run.opening not in known:
+            known.add(run.opening)
+            starts.append(run)
+            ended.append(run)
+    return starts, ended
+
+
+def _last_before(run: Run, ended: Iterable[Run]) -> Run | None:
+    before = [
+        one
+        for one in ended
+        if (max(one.at), one.place) < (min(run.at), run.place) and one is not run
+    ]
+    return max(before, key=lambda one: (max(one.at), one.place), default=None)
 
 
 def bridge(
@@ -93,13 +205,8 @@ def bridge(
             sums = [one[3] for one in side if one[:2] == account]
             found.add((*account, name, len(sums), sum(sums)))
         found.add((*account, "unexplained", 0, 0))
-    for account, (opening, closing) in balances(lines, period).items():
-        moved = sum(one[3] for one in counted if one[:2] == account)
-        found |= {
-            (*account, "opening balance", 0, opening),
-            (*account, "closing balance", 0, closing),
-            (*account, "not in the balances", 0, closing - opening - moved),
-        }
+    for account, said in balances(lines, period, at_bank=names[0] == "bank total").items():
+        found |= {(*account, line, 0, amount) for line, amount in said.items()}
     return found
 
 
@@ -141,7 +248,10 @@ def place_rows(frame: pd.DataFrame) -> dict[tuple[str, str, str], tuple[int, int
 def check_bridge_order(frame: pd.DataFrame, rules: Iterable[str], *ends: str) -> None:
     """Hold a bridge to its order: by account, from one total over the rules to the other."""
     total, other = ends
-    after = ("unexplained", "opening balance", "closing balance", "not in the balances")
+    after = (
+        *("unexplained", "opening balance", "without a balance", "fees in the balances"),
+        *("closing balance", "not in the balances"),
+    )
     fees_ = ("operator fees", "service fees", "fee difference")
     places = [total, *rules, other, *after, *fees_]
     keys = [

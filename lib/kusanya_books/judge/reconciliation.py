@@ -63,6 +63,8 @@ _WORDS: Final = {
     "open balance": "Still owed to us",
     "unread": "Rows that could not be read",
     "opening balance": "Opening balance of the statement",
+    "without a balance": "Less movements of files that say no balance",
+    "fees in the balances": "Fees beside the lines, taken from the balances",
     "closing balance": "Closing balance of the statement",
     "operator fees": "Fees that the operator charged",
     "service fees": "The same fees as the service says them",

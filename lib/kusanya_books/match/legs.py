@@ -50,4 +50,5 @@ def payers(accounts: Collection[tuple[str | None, str]]) -> pd.DataFrame:
 
 def bridge(engine: Engine, total: str, other: str) -> pd.DataFrame:
     """Return the bridge from a statement's sum, called `total`, to that of the other side."""
+    engine.run(query("legs/balances"))
     return engine.frame(query("legs/bridge", total=total, other=other), LEG_BRIDGE)

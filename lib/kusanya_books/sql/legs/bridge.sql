@@ -34,63 +34,6 @@ effects AS (
     GROUP BY account, currency, break_code
 ),
 
--- A file says its lines from the oldest to the newest, or the other way round.
-directions AS (
-    SELECT
-        input,
-        account,
-        currency,
-        CASE
-            WHEN min(moved_at) FILTER (WHERE line_no = first_line) <= min(moved_at) FILTER (WHERE line_no = last_line)
-                THEN 1
-            ELSE -1
-        END AS direction,
-        min(moved_at) AS begins
-    FROM (
-        SELECT
-            m.input,
-            m.account,
-            m.currency,
-            m.line_no,
-            m.at AS moved_at,
-            min(m.line_no) OVER (PARTITION BY m.input, m.account, m.currency) AS first_line,
-            max(m.line_no) OVER (PARTITION BY m.input, m.account, m.currency) AS last_line
-        FROM moves AS m
-    ) AS numbered
-    GROUP BY input, account, currency
-),
-
-balances AS (
-    SELECT
-        m.account,
-        m.currency,
-        m.amount,
-        m.balance,
-        row_number() OVER (
-            PARTITION BY m.account, m.currency ORDER BY d.begins, m.input, d.direction * m.line_no
-        ) AS place,
-        row_number() OVER (
-            PARTITION BY m.account, m.currency
-            ORDER BY d.begins DESC, m.input DESC, d.direction * m.line_no DESC
-        ) AS place_back
-    FROM moves AS m
-    INNER JOIN directions AS d
-        ON d.input = m.input AND d.account = m.account AND d.currency = m.currency
-    WHERE m.is_completed
-        AND m.balance IS NOT NULL
-        AND m.day BETWEEN {first_day} AND {last_day}
-),
-
-ends AS (
-    SELECT
-        account,
-        currency,
-        sum(CASE WHEN place = 1 THEN balance - amount ELSE 0 END)::BIGINT AS opening,
-        sum(CASE WHEN place_back = 1 THEN balance ELSE 0 END)::BIGINT AS closing
-    FROM balances
-    GROUP BY account, currency
-),
-
 accounts AS (
     SELECT account, currency FROM totals
     UNION
@@ -140,26 +83,25 @@ lines AS (
         ON e.account = s.account AND e.currency = s.currency
     UNION ALL
     SELECT account, currency, 102 AS place, 'opening balance' AS line, 0 AS rows, opening AS amount
-    FROM ends
+    FROM balances
     UNION ALL
-    SELECT account, currency, 103 AS place, 'closing balance' AS line, 0 AS rows, closing AS amount
-    FROM ends
+    SELECT b.account, b.currency, 103, 'without a balance', 0, b.moved - coalesce(t.amount, 0)
+    FROM balances AS b
+    LEFT JOIN totals AS t ON t.account = b.account AND t.currency = b.currency
+    WHERE b.moved <> coalesce(t.amount, 0)
     UNION ALL
-    SELECT
-        e.account,
-        e.currency,
-        104 AS place,
-        'not in the balances' AS line,
-        0 AS rows,
-        e.closing - e.opening - coalesce(t.amount, 0) AS amount
-    FROM ends AS e
-    LEFT JOIN totals AS t ON t.account = e.account AND t.currency = e.currency
+    SELECT account, currency, 104, 'fees in the balances', 0, -fees FROM balances WHERE fees <> 0
     UNION ALL
-    SELECT account, currency, 105, 'operator fees', rows, fee FROM fee_sums
+    SELECT account, currency, 105, 'closing balance', 0, opening + moved - fees + denied
+    FROM balances
     UNION ALL
-    SELECT account, currency, 106, 'service fees', rows, fee_service FROM fee_sums
+    SELECT account, currency, 106, 'not in the balances', 0, denied FROM balances
     UNION ALL
-    SELECT account, currency, 107, 'fee difference', rows, fee - fee_service FROM fee_sums
+    SELECT account, currency, 107, 'operator fees', rows, fee FROM fee_sums
+    UNION ALL
+    SELECT account, currency, 108, 'service fees', rows, fee_service FROM fee_sums
+    UNION ALL
+    SELECT account, currency, 109, 'fee difference', rows, fee - fee_service FROM fee_sums
 )
 
 SELECT nullif(account, '') AS channel, currency, line, rows::BIGINT AS rows, amount
