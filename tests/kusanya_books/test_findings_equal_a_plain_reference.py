@@ -51,7 +51,7 @@ def drawn(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Row]]:
 
 BRIDGES = drawn(line=LINE, amount=MONEY)
 AGED = drawn(break_code=CODE, standing=STANDING, rows=st.integers(1, 4), amount=SIZE)
-ALIKE = drawn(suspected=st.booleans(), amount=SIZE, refund=SIZE)
+ALIKE = drawn(suspected=st.booleans(), amount=SIZE, at_stake=SIZE)
 OF_LEG = drawn(break_code=CODE, standing=STANDING, at_stake=SIZE)
 PAID = drawn(
     break_code=st.sampled_from(["settlement_within_tolerance", "settlement_short"]),
@@ -145,8 +145,8 @@ def of_books(books: Row | None) -> dict[str, Sums | None]:
     alike = [row for row in books["doubles"] if row["suspected"]]
     return {
         findings.BREAKS: counted((row["currency"], row["rows"], row["amount"]) for row in broken),
-        findings.REFUND: counted(each(certain, "refund")),
-        findings.SUSPECTED: counted(each(alike, "amount")),
+        findings.REFUND: counted(each(certain, "at_stake")),
+        findings.SUSPECTED: counted(each(alike, "at_stake")),
     }
 
 

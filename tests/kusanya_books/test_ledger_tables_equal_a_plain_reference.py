@@ -174,7 +174,8 @@ def booked_each_of(met: list[Row], rows: list[Row], books: list[Row]) -> set[tup
         if len(paid) > 1 and near and key not in back:
             booked = sum(b["status"] == "paid" and b["reference"] == key[0] for b in books)
             ids = " ".join(row["id"] for row in paid)
-            result.add((*key, ids, len(paid), sum(row["amount"] for row in paid), booked))
+            amounts = [row["amount"] for row in paid]
+            result.add((*key, ids, len(paid), sum(amounts), booked, sum(amounts[1:])))
     return result
 
 
@@ -192,7 +193,8 @@ def suspected_of(rows: list[Row], books: list[Row]) -> set[tuple[Any, ...]]:
                 names = {row["reference"], before["reference"]}
                 booked = sum(b["status"] == "paid" and b["reference"] in names for b in books)
                 pair = f"{before['id']} {row['id']}"
-                result.add((row["reference"], row["currency"], pair, 2, 2 * row["amount"], booked))
+                amount = row["amount"]
+                result.add((row["reference"], row["currency"], pair, 2, 2 * amount, booked, amount))
     return result
 
 
@@ -223,11 +225,13 @@ def test_bridge_ageing_and_doubles_are_what_the_rows_and_the_inputs_say(
         doubles = plain(columns.check(found.doubles, DOUBLES))
         names = ("reference", "currency", "collection_ids", "payments", "amount", "booked")
         sure = {
-            tuple(row[name] for name in (*names, "refund", "fee"))
+            tuple(row[name] for name in (*names, "at_stake", "fee"))
             for row in doubles
             if not row["suspected"]
         }
         assert sure == certain_of(met, rows, books)
+        assert all(row["at_stake"] == row["refund"] for row in doubles if not row["suspected"])
+        names = (*names, "at_stake")
         looks = {tuple(row[name] for name in names) for row in doubles if row["suspected"]}
         assert looks == suspected_of(rows, books) | booked_each_of(met, rows, books)
 

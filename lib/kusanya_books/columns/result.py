@@ -181,6 +181,7 @@ DOUBLES: Final = Schema(
         "last_at": AT,
         "payments": W,
         "amount": W,
+        "at_stake": W,
         "booked": W,
         "rule": T,
         "suspected": F,
@@ -189,7 +190,8 @@ DOUBLES: Final = Schema(
     },
 )
 """One row per reference that was paid more often than booked, then what is only suspected;
-`rule` says why: one reference with two payments, or one customer who paid the same soon again."""
+`rule` says why: one reference with two payments, or one customer who paid the same soon again.
+`amount` is of all payments, `at_stake` of what may have to be paid back: all but the first."""
 
 LINES: Final = Schema(
     "lines",

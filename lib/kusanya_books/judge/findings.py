@@ -325,7 +325,7 @@ def _doubles(matched: LedgerMatch | None, *, suspected: bool) -> list[Sums] | No
     if matched is None:
         return None
     chosen = matched.doubles[matched.doubles["suspected"] == suspected]
-    return _sums(chosen, "amount" if suspected else "refund")
+    return _sums(chosen, "at_stake")
 
 
 def _payouts(settled: SettlementMatch) -> list[Sums]:

@@ -274,8 +274,9 @@ def _of_doubles(matched: LedgerMatch | None) -> Iterator[Item]:
         return
     for row in columns.records(matched.doubles[matched.doubles["suspected"]]):
         yield {
-            **_same(row, "currency", "reference", "amount"),
+            **_same(row, "currency", "reference"),
             "leg": DOUBLES,
+            "amount": row.at_stake,
             "subject": row.collection_ids,
             "finding": findings.SUSPECTED,
             "break_code": "suspected_double",

@@ -8,6 +8,7 @@ SELECT
     l.last_at,
     l.payments,
     l.amount,
+    l.at_stake,
     coalesce(of_this.booked, 0) + coalesce(of_other.booked, 0) AS booked,
     l.rule,
     l.suspected,

@@ -26,6 +26,27 @@ repeated_payments AS (
     SELECT reference FROM few_service WHERE paid GROUP BY reference HAVING count(*) > 1
 ),
 
+-- The first payment is the order's own.
+beyond_first AS (
+    SELECT mode, currency, reference, sum(amount)::BIGINT AS amount
+    FROM (
+        SELECT
+            s.mode,
+            s.currency,
+            s.reference,
+            s.amount,
+            row_number() OVER (
+                PARTITION BY s.mode, s.currency, s.reference ORDER BY s.created_at, s.id
+            ) AS place
+        FROM few_service AS s
+        SEMI JOIN repeated_payments AS r ON r.reference = s.reference
+        ANTI JOIN refunded AS b ON b.id = s.id
+        WHERE s.paid
+    ) AS placed
+    WHERE place > 1
+    GROUP BY mode, currency, reference
+),
+
 paid_again AS (
     SELECT
         s.mode,
@@ -53,6 +74,7 @@ SELECT
     p.last_at,
     p.payments,
     p.amount,
+    coalesce(second.refund, o.amount, 0) AS at_stake,
     CASE
         WHEN second.reference IS NULL THEN 'one reference, paid and booked more than once'
         ELSE 'one reference, paid more often than booked'
@@ -63,6 +85,8 @@ SELECT
 FROM paid_again AS p
 LEFT JOIN second ON second.reference = p.reference AND second.currency = p.currency
 LEFT JOIN paid_back AS b ON b.reference = p.reference AND b.currency = p.currency
+LEFT JOIN beyond_first AS o
+    ON o.mode = p.mode AND o.currency = p.currency AND o.reference = p.reference
 WHERE second.reference IS NOT NULL
     OR (p.payments - coalesce(b.payments, 0) > 1 AND p.is_inside)
 UNION ALL
@@ -76,6 +100,7 @@ SELECT
     r.completed_at AS last_at,
     2 AS payments,
     (2 * r.amount)::BIGINT AS amount,
+    r.amount AS at_stake,
     'one customer, the same amount soon again' AS rule,
     TRUE AS suspected,
     NULL::BIGINT AS refund,
