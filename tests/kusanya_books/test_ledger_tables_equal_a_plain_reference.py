@@ -231,8 +231,9 @@ def test_bridge_ageing_and_doubles_are_what_the_rows_and_the_inputs_say(
         }
         assert sure == certain_of(met, rows, books)
         assert all(row["at_stake"] == row["refund"] for row in doubles if not row["suspected"])
-        names = (*names, "at_stake")
-        looks = {tuple(row[name] for name in names) for row in doubles if row["suspected"]}
+        looks = {
+            tuple(row[name] for name in (*names, "at_stake")) for row in doubles if row["suspected"]
+        }
         assert looks == suspected_of(rows, books) | booked_each_of(met, rows, books)
 
         few = ledger.match(

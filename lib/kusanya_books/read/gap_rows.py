@@ -123,7 +123,9 @@ def _reader(path: Path, column: str, thousands: str | None) -> SheetReader:
         optional=_MAY,
         thousands=thousands,
     )
-    sheet = spreadsheets.read(path, layout, fits_of(layout, _NEEDS))
+    file, named = spreadsheets.named(path)
+    layout = spreadsheets.of_sheet(layout, named)
+    sheet = spreadsheets.read(file, layout, fits_of(layout, _NEEDS))
     if not headers.place_of((column,), list(sheet.frame.columns)):
         raise InputRefused(
             f'{sheet.name} has no column "{safe(column)}"; there: {_names(sheet.frame)}. '

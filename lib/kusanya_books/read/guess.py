@@ -97,7 +97,7 @@ def guess(path: str | Path, role: str = "") -> Guess:
     `role` is ledger, operator, bank or statement; guessed where empty. Raises InputRefused where
     the file has no column of dates or of amounts that can be recognised.
     """
-    file = Path(path)
+    file, sheet = spreadsheets.named(Path(path))
     if role not in {"", *ROLES}:
         raise InputRefused(f"a file is one of {', '.join(ROLES)}, not {safe(role, 40)}")
     data, _ = spreadsheets.load(file)
@@ -109,12 +109,12 @@ def guess(path: str | Path, role: str = "") -> Guess:
         return Guess(
             role=leg, toml="", known=known, uncertain=(), fits=(), rows=frame, quality=quality
         )
-    found = _Looks(file, data)
+    found = _Looks(file, data, sheet)
     chosen = role or found.role()
     layout, uncertain = found.layout(chosen)
     if not role:
         uncertain.insert(0, f"read as {chosen}; say --as if it is something else")
-    frame, quality = _read(file, layout, chosen)
+    frame, quality = _read(file, spreadsheets.of_sheet(layout, sheet), chosen)
     below = int((frame["amount"] < 0).sum()) if "amount" in frame else 0
     if 2 * below > len(frame):
         uncertain.append(_BELOW.format(below=below, rows=len(frame)))
@@ -132,12 +132,12 @@ def guess(path: str | Path, role: str = "") -> Guess:
 class _Looks:
     """A file as it lies there: its header, and the columns below."""
 
-    def __init__(self, path: Path, data: bytes) -> None:
+    def __init__(self, path: Path, data: bytes, sheet: str | None = None) -> None:
         self.sheet: Sheet
         self.delimiter: str | None = None
         self.encoding: str | None = None
         self.known: list[str] = []
-        form = Layout()
+        form = Layout(sheet=sheet)
         if spreadsheets.is_text(path, data):
             text = text_files.decode(path.name, data, form)
             self.encoding = text.encoding if text.notes else None

@@ -7,7 +7,7 @@ import pandas as pd
 
 from kusanya.errors import InputRefused
 from kusanya.text import safe
-from kusanya_books.read import files, movements, tariff_file
+from kusanya_books.read import files, movements, spreadsheets, tariff_file
 from kusanya_books.read.mapping import Layout, Mapping, read_mapping
 from kusanya_books.read.mappings import SHIPPED, shipped
 from kusanya_books.request.close_request import CloseRequest
@@ -19,7 +19,8 @@ _TOML = ".toml:"
 def split(file: str) -> tuple[str, str]:
     """Return mapping and file of `MAPPING:FILE`; the mapping is empty where only a file is named.
 
-    MAPPING is the name of a shipped mapping or a file that ends in .toml.
+    FILE may name a sheet, as `books.xlsx#March`. MAPPING is the name of a shipped mapping or a
+    file that ends in .toml.
     """
     name, colon, path = file.partition(":")
     if colon and name in SHIPPED:
@@ -45,23 +46,24 @@ def read(request: CloseRequest) -> dict[str, Any]:
     cutoff = request.shift
     plain = read_mapping(Path(request.mapping) if request.mapping else None)
     found: dict[str, Any] = {"quality": ()}
-    books, path = _chosen(request.ledger, plain)
-    found["basis"] = books.ledger.amount_basis or "gross"
+    books, path = _chosen(request.ledger, plain, "ledger")
+    found["basis"] = books.amount_basis or "gross"
     if path:
-        found["ledger"], account = files.ledger(Path(path), books.ledger, cutoff=cutoff)
+        found["ledger"], account = files.ledger(path, books, cutoff=cutoff)
         found["quality"] += (account,)
-    paid_out, path = _chosen(request.statement, plain)
+    paid_out, path = _chosen(request.statement, plain, "statement")
     if path:
-        found["statement"], account = files.statement(Path(path), paid_out.statement)
+        found["statement"], account = files.statement(path, paid_out)
         found["quality"] += (account,)
     frames = []
     legs = ((movements.OPERATOR, request.operator), (movements.BANK, request.bank))
     for leg, listed in legs:
         for file in listed:
-            chosen, path = _chosen(file, plain)
-            layout: Layout = getattr(chosen, leg)
-            frame, account = movements.read(Path(path), layout, leg=leg, cutoff=cutoff)
-            _once(account, found["quality"], path)
+            layout, path = _chosen(file, plain, leg)
+            if path is None:
+                continue
+            frame, account = movements.read(path, layout, leg=leg, cutoff=cutoff)
+            _once(account, found["quality"])
             frames.append(frame)
             found["quality"] += (account,)
     if frames:
@@ -71,15 +73,27 @@ def read(request: CloseRequest) -> dict[str, Any]:
     return found
 
 
-def _chosen(file: str, plain: Mapping) -> tuple[Mapping, str]:
-    name, path = split(file) if file else ("", "")
-    return (mapping_of(name) if name else plain), path
+def _chosen(file: str, plain: Mapping, leg: str) -> tuple[Layout, Path | None]:
+    """Return how a file that a person named is written for one leg, and where it lies."""
+    name, text = split(file) if file else ("", "")
+    layout: Layout = getattr(mapping_of(name) if name else plain, leg)
+    if not text:
+        return layout, None
+    path, sheet = spreadsheets.named(Path(text))
+    return spreadsheets.of_sheet(layout, sheet), path
 
 
-def _once(account: Quality, others: tuple[Quality, ...], path: str) -> None:
+def _once(account: Quality, others: tuple[Quality, ...]) -> None:
     """Refuse a statement that was given twice: its money would be counted twice."""
-    name = safe(Path(path).name)
-    if any(other.sha256 == account.sha256 and other.kept for other in others):
-        raise InputRefused(f"{name} was given twice, perhaps under two names")
-    if any(other.source == account.source for other in others):
-        raise InputRefused(f"two files are called {name}; rename one, so that rows can be told")
+    name = _name_of(account)
+    for other in others:
+        # Two sheets of one workbook are two statements.
+        are_sheets = "#" in name and "#" in _name_of(other) and name != _name_of(other)
+        if other.sha256 == account.sha256 and other.kept and not are_sheets:
+            raise InputRefused(f"{name} was given twice, perhaps under two names")
+        if other.source == account.source:
+            raise InputRefused(f"two files are called {name}; rename one, so that rows can be told")
+
+
+def _name_of(account: Quality) -> str:
+    return account.source.partition(" ")[2]

@@ -65,7 +65,7 @@ def _table(
     amount, kind = kinds.of_movements(reader, said, known=MOVEMENT_KINDS, bank=leg == BANK)
     frame = pd.DataFrame(
         {
-            "input": safe(path.name),
+            "input": safe(sheet.name),
             "line_no": reader.index,
             "leg": leg,
             "channel": reader.words("channel"),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import pandas as pd
 
 from kusanya.errors import InputRefused
@@ -24,6 +25,20 @@ _PACKED: Final = b"PK\x03\x04"
 _OLD: Final = bytes.fromhex("d0cf11e0a1b11ae1")
 _MARKUP: Final = (b"<html", b"<!doctype", b"<table", b"<?xml")
 _START: Final = 200
+
+
+def named(file: Path) -> tuple[Path, str | None]:
+    """Return a workbook and the sheet of it that `books.xlsx#March` names; else the file alone."""
+    if file.is_file():
+        return file, None
+    ends = (at for at, mark in enumerate(file.name) if mark == "#" and at)
+    found = ((file.with_name(file.name[:at]), file.name[at + 1 :]) for at in ends)
+    return next((each for each in found if each[0].is_file()), (file, None))
+
+
+def of_sheet(layout: Layout, sheet: str | None) -> Layout:
+    """Return how a file is written of which this sheet is to be read; None leaves it open."""
+    return layout if sheet is None else msgspec.structs.replace(layout, sheet=sheet)
 
 
 def load(path: Path) -> tuple[bytes, str]:
@@ -46,7 +61,9 @@ def read(
     """
     data, digest = load(path)
     if not is_text(path, data):
-        return _sheet(path, grid(path, data, layout, fits, unpacked_max=unpacked_max), digest)
+        found_ = grid(path, data, layout, fits, unpacked_max=unpacked_max)
+        name = path.name if layout.sheet is None else f"{path.name}#{layout.sheet}"
+        return msgspec.structs.replace(_sheet(path, found_, digest), name=name)
     text = _text(path, data, layout)
     found = text_files.quick(text, layout, fits)
     if found is None:

@@ -49,7 +49,7 @@ def gap(
     how many rows nothing is proven.
     """
     from kusanya_books.judge.gap import answer
-    from kusanya_books.read import gap_rows
+    from kusanya_books.read import gap_rows, spreadsheets
 
     if (pack is None) == (file is None):
         raise Refused("name what to search in: either --pack FOLDER or --file FILE", code=USAGE)
@@ -61,7 +61,7 @@ def gap(
             )
         rows = gap_rows.of_pack(pack, page=page, currency=currency)
     else:
-        if file is None or not file.is_file():
+        if file is None or not spreadsheets.named(file)[0].is_file():
             raise Refused(f"there is no file {file}", code=USAGE)
         rows = gap_rows.of_file(file, column=column, currency=currency, thousands=thousands)
     found = answer(wanted, rows.frame, period=rows.period, largest=largest)

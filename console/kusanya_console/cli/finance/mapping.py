@@ -61,7 +61,12 @@ def show(name: Annotated[str, typer.Argument(help="As kusanya mapping list names
 
 @_mapping.command("try", epilog="Example: kusanya mapping try march.xlsx --out march.toml")
 def try_(
-    file: Annotated[Path, typer.Argument(help="CSV, XLSX, XLS, camt.053, MT940 or OFX.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="CSV, XLSX, XLS, camt.053, MT940 or OFX; a sheet as in books.xlsx#March."
+        ),
+    ],
     *,
     role: Annotated[
         str,
@@ -72,8 +77,9 @@ def try_(
 ) -> None:
     """Guess how a file is written, show its first rows as they would be read, write the TOML."""
     from kusanya_books.read.guess import ROLES, guess
+    from kusanya_books.read.spreadsheets import named
 
-    if not file.is_file():
+    if not named(file)[0].is_file():
         raise Refused(f"there is no file {file}", code=USAGE)
     if role not in {"", *ROLES}:
         raise Refused(f"--as is one of {', '.join(ROLES)}, not {safe(role, 40)}", code=USAGE)

@@ -289,6 +289,7 @@ def _existing_file(text: str | None) -> str:
     """Return a file, perhaps with a mapping before it, once both are known to be there."""
     from kusanya.errors import InputRefused
     from kusanya_books.read.mapped_files import split
+    from kusanya_books.read.spreadsheets import named
 
     if not text:
         return ""
@@ -296,7 +297,7 @@ def _existing_file(text: str | None) -> str:
         mapping, path = split(text)
     except InputRefused as error:
         raise Refused(str(error), code=USAGE) from error
-    _file(Path(path))
+    _file(named(Path(path))[0])
     if mapping.lower().endswith(".toml"):
         _file(Path(mapping))
     return text

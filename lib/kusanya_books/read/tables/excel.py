@@ -25,6 +25,8 @@ XLS_MAX: Final = 100_000_000
 ROWS_MAX: Final = 1_048_576
 """As many as a spreadsheet has."""
 CELLS_MAX: Final = 30_000_000
+_NAMED: Final = 12
+"""Sheets that a refusal names."""
 _BROKEN: Final = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, RuntimeError),
     *(SyntaxError, TypeError, ValueError, struct.error, zipfile.BadZipFile, zlib.error),
@@ -126,7 +128,8 @@ def _cell(value: Any) -> _Cell:
 
 def _grid(name: str, layout: Layout, fits: Fits | None, sheets: _Sheets) -> Grid:
     if layout.sheet is not None and layout.sheet not in sheets:
-        raise InputRefused(f"{name} has no sheet of the mapping's name")
+        there = ", ".join(safe(title, 40) for title in list(sheets)[:_NAMED])
+        raise InputRefused(f"{name} has no sheet {safe(layout.sheet, 40)}; there: {there}")
     if not sheets:
         raise InputRefused(f"{name} has no sheet with cells")
     chosen, others = _choose(name, layout, fits, sheets)
@@ -166,7 +169,8 @@ def _choose(name: str, layout: Layout, fits: Fits | None, sheets: _Sheets) -> tu
     good = [title for title in filled if any(fits(row) for row in starts[title])]
     if len(good) > 1:
         both = " and ".join(safe(title, 40) for title in good[:2])
-        raise InputRefused(f"{name}: the sheets {both} both have these columns; name one (sheet)")
+        one = f"{name}#{safe(good[0], 40)}"
+        raise InputRefused(f"{name}: the sheets {both} both have these columns; name one: {one}")
     chosen = good[0] if good else filled[0]
     return chosen, [title for title in filled if title != chosen]
 

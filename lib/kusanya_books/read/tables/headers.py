@@ -30,7 +30,7 @@ KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
         *("ref", "ref no", "reference no", "reference number", "invoice", "invoice no"),
         *("invoice number", "order", "order no", "order id", "a/c no", "account no"),
         *("kumbukumbu", "namba ya kumbukumbu", "ankara", "namba ya ankara", "rejea"),
-        "namba ya rejea",
+        *("namba ya rejea", "oda", "namba ya oda", "agizo", "namba ya agizo"),
     ),
     "collection_id": ("collection",),
     "receipt": (
