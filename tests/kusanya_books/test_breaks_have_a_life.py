@@ -215,7 +215,7 @@ def test_suspected_doubles_and_fees_can_be_accepted_too(store: Store, tmp_path: 
     books = [*(line(number) for number in range(1, 5)), line(6)]
     ended = run(tmp_path, *books, tariff=str(tariff))
     assert findings_of(ended) == {
-        "suspected double payments": (1, 2_000),
+        "suspected double payments": (1, 1_000),
         "fees above the agreed tariff": (6, 48),
     }
     items = decisions.load(store, tmp_path / "packs")

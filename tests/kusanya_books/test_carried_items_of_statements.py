@@ -17,7 +17,7 @@ from kusanya_books import columns
 from kusanya_books.columns import COLLECTIONS, ITEMS, LEDGER
 from kusanya_books.judge import carried_legs, roll_forward
 from kusanya_books.judge.findings import CARRIED
-from kusanya_books.match import bank
+from kusanya_books.match import bank, operator
 from kusanya_books.read import load
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.days import period
@@ -90,8 +90,27 @@ def cleared(plain: Inputs, items: list[Row], lines: list[Row], **given: Any) -> 
     moved = movements_of(*lines)
     inputs = msgspec.structs.replace(plain, carried=carried, movements=moved, **given)
     own = bank.match(moved, None, period=APRIL, tolerance=inputs.tolerance, as_of=APRIL.last)
-    found = carried_legs.judge(inputs, carried, [], own=own).now
+    at_operator = operator.match(
+        inputs.collections, moved, period=APRIL, books=inputs.ledger, as_of=APRIL.last
+    )
+    found = carried_legs.judge(inputs, carried, [], own=own, of_operator=at_operator).now
     return {int(id_, 16) for id_, now in found.items() if now is None}
+
+
+def test_a_refund_of_the_books_clears_one_item_and_not_one_of_the_period_beside_it(
+    plain: Inputs,
+) -> None:
+    chargeback = {"kind": "chargeback", "amount": -1_001, "reference": "ref-1"}
+    items = [item(1, break_code="operator_chargeback", balance=-1_001)]
+    now = line(1, **chargeback)
+    booked = {
+        "row_no": 1, "reference": "REF-1", "currency": "TZS", "amount": -1_001,
+        "kind": "refund", "status": "paid",
+    }  # fmt: skip
+    for lines, refunds, left in (([], 1, set()), ([now], 1, {1}), ([now], 2, set())):
+        rows = [{**dict.fromkeys(LEDGER.columns), **booked, "row_no": at} for at in range(refunds)]
+        books = columns.frame(LEDGER, {name: [row[name] for row in rows] for name in rows[0]})
+        assert cleared(plain, items, lines, ledger=books) == {1} - left, (lines, refunds)
 
 
 def test_a_line_clears_an_item_by_each_name_whatever_else_both_leave_out(plain: Inputs) -> None:

@@ -109,7 +109,7 @@ def test_a_suspected_double_payment_is_not_reconciled_and_its_window_is_an_optio
     store.record(paid(4, at=again, phone="255754123451"))
     names = ("R-1", "R-2", "R-3", "R-4")
     ended = run(tmp_path, *names)
-    assert findings_of(ended) == {"suspected double payments": (1, 2_000)}
+    assert findings_of(ended) == {"suspected double payments": (1, 1_000)}
     assert (ended.verdict, ended.exit_code) == ("breaks", 1)
     narrow = run(tmp_path, *names, tolerance=Tolerance(double_minutes=8))
     assert (narrow.verdict, narrow.exit_code) == ("reconciled", 0)
@@ -174,7 +174,7 @@ def test_the_command_prints_every_finding_with_its_sum(
         return capsys.readouterr().out
 
     lines = said().splitlines()
-    assert "  suspected double payments: 1, TZS 2,000" in lines
+    assert "  suspected double payments: 1, TZS 1,000" in lines
     assert "  fees above the agreed tariff: 4, TZS 32" in lines
     findings = json.loads(said("--json"))["findings"]
     assert {"finding": "fees above the agreed tariff", "rows": 4, "amount": 32}.items() <= next(

@@ -10,6 +10,7 @@ from tests.kit.earlier import compared
 from tests.kit.movements import movements_of
 
 from kusanya_books import columns
+from kusanya_books.columns import LEDGER, RECEIPTS
 from kusanya_books.match import operator
 from kusanya_books.request.days import period
 from kusanya_books.request.earlier_period import EarlierPeriod
@@ -162,6 +163,85 @@ def test_a_reversal_in_another_currency_takes_nothing_back(collections_of: Make,
     names = {"receipt": "QA00001", "reference": "R-1", "collection_id": "col_1"}
     rows = found(collections_of({}), paid(1), back | {name: names[name]})
     assert codes(rows) == ["agrees", "reversal_alone"]
+
+
+KNOWN = {"collection_id": ["col_1"], "receipt": ["qa00001"]}
+NAMES: list[dict[str, Any]] = [
+    {"reference": "r-1 "}, {"collection_id": "col_1"}, {"reference": "QA00001"},
+    {"receipt": "QA00001"}, {"details": "Transaction reversal of QA00001"},
+]  # fmt: skip
+
+
+def rows_beside(
+    collections: pd.DataFrame, *lines: dict[str, Any], books: list[dict[str, Any]]
+) -> dict[int, Any]:
+    """Return the rows of these lines beside books, where one receipt of February is known."""
+    plain = {"kind": "refund", "status": "paid", "currency": "TZS", "amount": -1_000}
+    rows = [{**dict.fromkeys(LEDGER.columns), **plain, **line} for line in books]
+    kept = {**KNOWN, **{name: [None] for name in ("channel", "input", "line_no")}}
+    match = operator.match(
+        collections,
+        movements_of(*lines),
+        period=MARCH,
+        receipts=columns.frame(RECEIPTS, kept),
+        books=columns.frame(
+            LEDGER,
+            {
+                name: [row[name] if name != "row_no" else 1 for row in rows]
+                for name in LEDGER.columns
+            },
+        ),
+    )
+    alone = match.rows["line_no"].isna()
+    return {int(row.line_no): row for row in columns.records(match.rows[~alone])}
+
+
+@pytest.mark.parametrize("name", NAMES, ids=str)
+def test_a_payment_of_an_earlier_month_is_taken_back_by_any_of_its_names(
+    collections_of: Make, name: dict[str, Any]
+) -> None:
+    february = datetime(2026, 2, 3, 9, tzinfo=UTC)
+    collections = collections_of({"created_at": february, "completed_at": february})
+    back = {"receipt": "QZ9", "kind": "reversal", "amount": -1_000, **name}
+    [row] = rows_beside(collections, back, books=[]).values()
+    assert (row.break_code, row.reference) == ("operator_reversed", "R-1")
+    other: list[dict[str, Any]] = [{"amount": -999}, {"currency": "KES"}, {"channel": "TIGO_TZ"}]
+    for more in other:
+        [row] = rows_beside(collections, back | more, books=[]).values()
+        assert row.break_code == "operator_reversal_alone", more
+    [row] = rows_beside(collections, back, books=[{"reference": " r-1"}]).values()
+    assert (row.break_code, row.standing) == ("operator_refund_booked", "expected")
+
+
+@pytest.mark.parametrize("kind", ["reversal", "refund", "chargeback"])
+def test_what_is_taken_back_and_booked_needs_nobody_and_each_line_is_of_one(
+    collections_of: Make, kind: str
+) -> None:
+    back = {"receipt": "QZ9", "kind": kind, "amount": -1_000, "details": "of QA00002"}
+    lines = (paid(1), paid(2), back | {"reference": "R-2"})
+    collections = collections_of({}, {})
+    alone = {"reversal": "reversed", "refund": "refund", "chargeback": "chargeback"}[kind]
+    of_payment = "reversed" if kind == "reversal" else "agrees"
+    for books, wanted in (
+        ([], [of_payment, alone]),
+        ([{"reference": "R-2"}], ["agrees", "refund_booked"]),
+        ([{"reference": "R-1"}], [of_payment, alone]),
+        ([{"reference": "R-2", "amount": -999}], [of_payment, alone]),
+        ([{"reference": "R-2", "currency": "KES"}], [of_payment, alone]),
+        ([{"reference": "R-2", "status": "open"}], [of_payment, alone]),
+        ([{"reference": "R-2", "kind": "payment"}], [of_payment, alone]),
+    ):
+        assert codes(rows_beside(collections, *lines, books=books))[1:] == wanted, books
+    once = {"receipt": "QZ8", "kind": "chargeback", "amount": -1_000, "reference": "R-2"}
+    twice = rows_beside(collections, *lines, once, books=[{"reference": "R-2"}])
+    assert codes(twice)[3] == "chargeback"
+
+
+def test_what_is_taken_back_of_no_success_is_not_booked_by_a_refund(collections_of: Make) -> None:
+    back = {"receipt": "QZ9", "kind": "reversal", "amount": -1_000, "reference": "R-1"}
+    failed = collections_of({"status": "failed", "failure_code": "declined"})
+    rows = rows_beside(failed, paid(1), back, books=[{"reference": "R-1"}])
+    assert codes(rows) == ["reversed_unpaid", "reversed_unpaid"]
 
 
 def test_a_difference_within_the_tolerance_is_said(collections_of: Make) -> None:

@@ -10,14 +10,14 @@ What cannot be seen again stays open.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 import pandas as pd
 
 from kusanya_books import columns
-from kusanya_books.columns import BANK_MATCHES, COLLECTIONS, KEYS, MOVEMENTS
+from kusanya_books.columns import BANK_MATCHES, COLLECTIONS, KEYS, MOVEMENTS, OPERATOR_MATCHES
 from kusanya_books.columns.dtypes import is_missing, spelled
 from kusanya_books.engine.engine import query
 from kusanya_books.engine.engines import open_engine
@@ -25,6 +25,7 @@ from kusanya_books.judge import fees, findings, open_items
 from kusanya_books.judge.open_items import BANK, FEES, OPERATOR, Item
 from kusanya_books.match import bank, breaks, operator
 from kusanya_books.match.bank import BankMatch
+from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.request.days import Period
 from kusanya_books.request.earlier_period import (
     BOOKS,
@@ -67,11 +68,16 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def judge(
-    inputs: Inputs, carried: EarlierPeriod, new: Collection[Item], *, own: BankMatch | None
+    inputs: Inputs,
+    carried: EarlierPeriod,
+    new: Collection[Item],
+    *,
+    own: BankMatch | None,
+    of_operator: OperatorMatch | None = None,
 ) -> Judgement:
     """Return what the carried items of operators, banks and fees are now.
 
-    `new` are the period's own items, `own` is its match of the bank's statements.
+    `new` are the period's own items, `own` and `of_operator` are its matches of the statements.
     """
     was = [item for item in columns.dicts(carried.items) if is_carried(item)]
     known = carried.ids_since(OPERATOR)
@@ -93,7 +99,11 @@ def judge(
     if parts[BANK]:
         now |= _again(inputs, parts[BANK], list(_bank(inputs, carried, span)))
     now |= _fees(inputs, collections, parts[FEES], span)
-    offsets = _Offsets(inputs, new, columns.empty(BANK_MATCHES) if own is None else own.rows)
+    at_bank = columns.empty(BANK_MATCHES) if own is None else own.rows
+    booked = _booked_now(
+        columns.empty(OPERATOR_MATCHES) if of_operator is None else of_operator.rows
+    )
+    offsets = _Offsets(inputs, new, at_bank, booked)
     for item in was:
         left = now[item["break_id"]]
         if left is None or left["leg"] == FEES:
@@ -321,7 +331,13 @@ def _fees(
 class _Offsets:
     """Lines that came since, each of which may clear one open item of its amount."""
 
-    def __init__(self, inputs: Inputs, new: Collection[Item], own: pd.DataFrame) -> None:
+    def __init__(
+        self,
+        inputs: Inputs,
+        new: Collection[Item],
+        own: pd.DataFrame,
+        booked_now: Mapping[tuple[Any, ...], int],
+    ) -> None:
         self._movements, self._books = inputs.moved, inputs.books
         self._new = [item for item in new if item["leg"] in LEGS]
         self._of_books = {item["row_no"]: item for item in new if item["leg"] == BOOKS}
@@ -329,6 +345,7 @@ class _Offsets:
         self._alone = set(zip(alone["input"], alone["line_no"], strict=True))
         self._used: set[int] = set()
         self._booked: set[int] = set()
+        self._booked_now = booked_now
         self.expected: set[str] = set()
 
     def _lines(self, item: Item) -> list[Any]:
@@ -407,12 +424,21 @@ class _Offsets:
         mine &= lines["currency"] == was["currency"]
         mine &= spelled(lines["reference"]) == _key(was["reference"])
         mine &= (lines["amount"] == -was["amount"]) & ~lines["row_no"].isin(self._booked)
-        found = [int(row) for row in lines.loc[mine.fillna(value=False), "row_no"]]
+        every = [int(row) for row in lines.loc[mine.fillna(value=False), "row_no"]]
+        name = _key(was["reference"]), was["currency"], -was["amount"]
+        # The first ones are of the lines that this period's statements have themselves.
+        found = every[self._booked_now.get(name, 0) :]
         for row in found[:1]:
             self._booked.add(row)
             if row in self._of_books:
                 self.expected.add(self._of_books[row]["break_id"])
         return bool(found)
+
+
+def _booked_now(rows: pd.DataFrame) -> Counter[tuple[Any, ...]]:
+    """Return how many lines of the books are of lines that an operator took back in this period."""
+    some = columns.records(rows[rows["break_code"] == "operator_refund_booked"])
+    return Counter((_key(row.reference), row.currency, row.amount_operator) for row in some)
 
 
 def _named(line: Any, was: Item) -> bool:

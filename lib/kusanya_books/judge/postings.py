@@ -44,7 +44,7 @@ _REPEATED: Final = frozenset({"settlement_duplicate", "operator_line_again"})
 _READ_BEFORE: Final = "settlement_read_before"
 """The close that read such a line first has booked it."""
 _OVER: Final = "settlement_over"
-_REFUND: Final = "operator_refund"
+_REFUNDS: Final = frozenset({"operator_refund", "operator_refund_booked"})
 """That of a payment which is no success here is none: neither is booked."""
 _FEES: Final = frozenset({"fee", "charge", "tax"})
 _WHOLE: Final = 10_000
@@ -338,7 +338,7 @@ def _moved(operator: OperatorMatch | None, inputs: Inputs) -> Iterator[tuple[Key
                 # Fees are booked as the service counts them.
                 kind = NOT_BOOKED if by_provider or row.kind in _FEES else LINE_BREAK
                 yield (*where, kind, row.break_code), beside
-        elif row.break_code == _REFUND:
+        elif row.break_code in _REFUNDS:
             yield (*where, REFUND, None), -moved
         elif row.kind == "payout" and not by_provider:
             yield (*where, PAYOUT, None), -moved

@@ -331,7 +331,12 @@ def _list_open(
         late=columns.empty(DELTA) if late is None else late,
     )
     rolled = roll_forward.roll(
-        inputs, items, matched=legs.books, payouts=legs.payouts, bank=legs.bank
+        inputs,
+        items,
+        matched=legs.books,
+        payouts=legs.payouts,
+        bank=legs.bank,
+        operator=legs.operator,
     )
     found = findings.with_carried(
         found, rolled.items, rolled.table, has_earlier_pack=inputs.carried is not None

@@ -39,6 +39,7 @@ from kusanya_books.judge.open_items import Item
 from kusanya_books.match import break_life, breaks, ledger
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.ledger import LedgerMatch
+from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
 from kusanya_books.request.earlier_period import BOOKS, STATEMENT, EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
@@ -122,6 +123,7 @@ def roll(
     matched: LedgerMatch | None,
     payouts: SettlementMatch | None = None,
     bank: BankMatch | None = None,
+    operator: OperatorMatch | None = None,
 ) -> RollForward:
     """Return what is open after a period that begins with what an earlier one left open.
 
@@ -136,7 +138,7 @@ def roll(
     books = inputs.books
     rows = _judge_books(inputs, carried, books)
     judged = {} if rows is None else _open(rows)
-    other = carried_legs.judge(inputs, carried, new.values(), own=bank)
+    other = carried_legs.judge(inputs, carried, new.values(), own=bank, of_operator=operator)
     refunds, rolled = _Refunds(books), list(filter(_is_rolled, columns.dicts(carried.items)))
     became = _Became(judged, rolled)
     settled = [item for item in rolled if item["leg"] == STATEMENT]

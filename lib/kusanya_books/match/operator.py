@@ -6,6 +6,7 @@ where exactly one is left on both sides. Receipts that were found so are given b
 
 from collections.abc import Collection
 from datetime import date
+from typing import Final
 
 import msgspec
 import pandas as pd
@@ -15,11 +16,13 @@ from kusanya_books.columns import (
     CHANNELS,
     COLLECTIONS,
     INTENTS,
+    LEDGER,
     LEG_BRIDGE,
     MOVEMENTS,
     OPERATOR_MATCHES,
     PLACES,
     RECEIPTS,
+    Schema,
 )
 from kusanya_books.engine.engine import Source, literal, query
 from kusanya_books.engine.engines import open_engine
@@ -31,6 +34,12 @@ from kusanya_books.request.earlier_period import CARRIED
 from kusanya_books.request.quality import with_unread
 from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import PLAIN, Tolerance, terms
+
+_BOOKED: Final = Schema(
+    "booked",
+    {name: LEDGER.columns[name] for name in ("reference", "currency", "amount", "kind", "status")},
+    LEDGER.defaults,
+)
 
 
 class OperatorMatch(Leg, frozen=True, kw_only=True):
@@ -67,6 +76,7 @@ def of(inputs: Inputs, *, everything: bool = True) -> OperatorMatch | None:
         intents=inputs.intents,
         receipts=inputs.receipts,
         given=given,
+        books=inputs.ledger,
         everything=everything,
     )
     bridge_ = with_unread(matched.bridge, inputs.quality, of="operator")
@@ -84,18 +94,22 @@ def match(
     intents: pd.DataFrame | None = None,
     receipts: pd.DataFrame | None = None,
     given: Collection[str] = (),
+    books: Source | None = None,
     everything: bool = True,
 ) -> OperatorMatch:
     """Match the operator's movements with the collections of one mode over a period.
 
     A row is in the result when either of its days is in the period. Collections of a channel of
     which no statement speaks are left out, but for those of `given`: theirs has no line. `receipts`
-    are those that are known, `as_of` is the day that ages are counted to; `everything` False leaves
-    out rows that agree. Raises ValueError for collections of both modes.
+    are those that are known, `books` say what was paid back. `as_of` is the day that ages are
+    counted to; `everything` False leaves out rows that agree. Raises ValueError for collections of
+    both modes.
     """
-    with open_engine(collections) as engine:
+    booked = columns.empty(LEDGER) if books is None else books
+    with open_engine(collections, booked) as engine:
         engine.register("loaded", collections, COLLECTIONS)
         engine.register("outside", outside, COLLECTIONS)
+        engine.register("books", booked, _BOOKED)
         engine.run(query("legs/collections"))
         engine.one_mode("collections")
         engine.register("movements", movements, MOVEMENTS)

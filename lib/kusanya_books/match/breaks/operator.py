@@ -25,6 +25,9 @@ OPERATOR: Final[dict[str, BreakRule]] = {
     "operator_payout": BreakRule(
         EXPECTED, "paid out by the operator", "See the bank's statement.", "kind = 'payout'"
     ),
+    "operator_refund_booked": BreakRule(
+        EXPECTED, "taken back at the operator, and the books say so", "None.", "is_booked_back"
+    ),
     "operator_refund": BreakRule(
         EXPECTED,
         "refunded at the operator",
@@ -48,7 +51,7 @@ OPERATOR: Final[dict[str, BreakRule]] = {
         BREAK,
         "taken back at the operator after success",
         "Book it as a refund, or ask the operator.",
-        "takes_back OR is_taken_back",
+        "takes_back OR is_taken_back OR (kind = 'reversal' AND takes_back_earlier)",
         refund_clears=True,
     ),
     "operator_reversal_alone": BreakRule(

@@ -5,7 +5,7 @@ SELECT
     j.match_rule,
     'line ' || g.line_no || ' of ' || g.input AS group_key,
     m.receipt,
-    coalesce(r.reference, m.reference) AS reference,
+    coalesce(r.reference, o.reference, m.reference) AS reference,
     coalesce(j.id, m.collection_id) AS collection_id,
     m.input,
     m.line_no,
@@ -47,6 +47,7 @@ INNER JOIN rules AS rule ON rule.break_code = j.break_code
 LEFT JOIN moves AS m ON m.move = j.move
 LEFT JOIN received AS r ON r.id = j.id
 LEFT JOIN moves AS g ON g.move = j.group_move
+LEFT JOIN orders_of_backs AS o ON o.move = j.move
 WHERE $everything OR rule.standing <> 'ok'
 ORDER BY
     CASE rule.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,

@@ -31,29 +31,28 @@ INNER JOIN pairs ON pairs.move = p.move;
 -- A reversal names what it takes back by that payment's receipt, also as a word of its text, or by
 -- its reference or collection. So does the refund of a payment that is no success here; that of a success
 -- is a line of its own.
-CREATE TEMP TABLE reversals AS
-WITH backs AS (
-    SELECT *
-    FROM moves
-    WHERE is_completed AND NOT is_copied AND kind IN ('reversal', 'refund') AND amount < 0
-),
-
-successes AS (
-    SELECT pairs.move FROM pairs INNER JOIN received AS r ON r.id = pairs.id AND r.paid
-),
+CREATE TEMP TABLE backs AS
+SELECT *
+FROM moves
+WHERE is_completed
+    AND NOT is_copied
+    AND kind IN ('reversal', 'refund', 'chargeback')
+    AND amount < 0;
 
 -- A word of fewer than four characters would be a receipt by chance.
-words AS (
-    SELECT move, word
-    FROM (
-        SELECT
-            move,
-            unnest(
-                string_split_regex(lower(concat_ws(' ', details, reference)), '[^a-z0-9-]+')
-            ) AS word
-        FROM backs
-    ) AS parts
-    WHERE length(word) >= 4
+CREATE TEMP TABLE words_of_backs AS
+SELECT move, word
+FROM (
+    SELECT
+        move,
+        unnest(string_split_regex(lower(concat_ws(' ', details, reference)), '[^a-z0-9-]+')) AS word
+    FROM backs
+) AS parts
+WHERE length(word) >= 4;
+
+CREATE TEMP TABLE reversals AS
+WITH successes AS (
+    SELECT pairs.move FROM pairs INNER JOIN received AS r ON r.id = pairs.id AND r.paid
 ),
 
 named AS (
@@ -74,7 +73,7 @@ named AS (
     INNER JOIN pairs AS p ON p.id = b.collection_id
     UNION
     SELECT w.move, p.move
-    FROM words AS w
+    FROM words_of_backs AS w
     INNER JOIN payments AS p ON p.receipt_key = w.word
 ),
 
@@ -92,10 +91,95 @@ fitting AS (
         AND p.currency = b.currency
         AND p.amount = -b.amount
     LEFT JOIN successes AS s ON s.move = n.payment
-    WHERE b.kind = 'reversal' OR s.move IS NULL
+    WHERE b.kind = 'reversal' OR (b.kind = 'refund' AND s.move IS NULL)
 )
 
 SELECT reversal, payment FROM fitting WHERE place = 1 AND place_payment = 1;
+
+-- What is taken back of a payment whose line is not here, as that of a month before: by its collection,
+-- its reference or a receipt that is known.
+CREATE TEMP TABLE of_earlier AS
+WITH named AS (
+    SELECT b.move, b.collection_id AS id FROM backs AS b WHERE b.collection_id IS NOT NULL
+    UNION
+    SELECT b.move, r.id
+    FROM backs AS b
+    INNER JOIN received AS r ON r.reference_key = b.reference_key
+    UNION
+    SELECT b.move, k.collection_id AS id
+    FROM backs AS b
+    INNER JOIN receipts AS k
+        ON lower(trim(k.receipt)) = b.receipt_key OR lower(trim(k.receipt)) = b.reference_key
+    UNION
+    SELECT w.move, k.collection_id AS id
+    FROM words_of_backs AS w
+    INNER JOIN receipts AS k ON lower(trim(k.receipt)) = w.word
+),
+
+fitting AS (
+    SELECT
+        n.move,
+        r.reference,
+        row_number() OVER (PARTITION BY n.move ORDER BY r.completed_at DESC, r.id) AS place,
+        row_number() OVER (PARTITION BY r.id ORDER BY b.at, b.move) AS place_id
+    FROM named AS n
+    INNER JOIN backs AS b ON b.move = n.move
+    INNER JOIN received AS r
+        ON r.id = n.id
+        AND r.paid
+        AND r.account = b.account
+        AND r.currency = b.currency
+        AND r.amount = -b.amount
+    ANTI JOIN pairs ON pairs.id = r.id
+    ANTI JOIN reversals AS v ON v.reversal = n.move
+)
+
+SELECT move, reference FROM fitting WHERE place = 1 AND place_id = 1;
+
+-- The order that each line takes back from, and whether the books say so too: each of their lines is
+-- of one. What is taken back of no success is not to be booked.
+CREATE TEMP TABLE orders_of_backs AS
+WITH ordered AS (
+    SELECT
+        b.move,
+        b.at AS moved_at,
+        b.currency,
+        b.amount,
+        coalesce(r.reference, p.reference, e.reference, b.reference) AS reference,
+        v.payment IS NULL OR coalesce(r.paid, FALSE) AS is_to_book
+    FROM backs AS b
+    LEFT JOIN reversals AS v ON v.reversal = b.move
+    LEFT JOIN moves AS p ON p.move = v.payment
+    LEFT JOIN pairs ON pairs.move = v.payment
+    LEFT JOIN received AS r ON r.id = pairs.id
+    LEFT JOIN of_earlier AS e ON e.move = b.move
+),
+
+placed AS (
+    SELECT
+        *,
+        row_number() OVER (
+            PARTITION BY lower(trim(reference)), currency, amount, is_to_book ORDER BY moved_at, move
+        ) AS place
+    FROM ordered
+),
+
+booked AS (
+    SELECT lower(trim(reference)) AS reference_key, currency, amount, count(*) AS rows
+    FROM books
+    WHERE status = 'paid' AND kind IN ('refund', 'chargeback', 'credit_note', 'reversal')
+    GROUP BY lower(trim(reference)), currency, amount
+)
+
+SELECT
+    o.move,
+    o.reference,
+    o.is_to_book AND coalesce(o.place <= b.rows, FALSE) AS is_booked
+FROM placed AS o
+LEFT JOIN booked AS b
+    ON b.reference_key = lower(trim(o.reference))
+    AND b.currency = o.currency
+    AND b.amount = o.amount;
 
 CREATE TEMP TABLE unanswered AS
 SELECT DISTINCT p.move
@@ -237,8 +321,10 @@ SELECT
     coalesce(r.paid, FALSE) AS paid,
     coalesce(r.is_covered, FALSE) AS is_covered,
     coalesce(r.is_reached, FALSE) AS is_reached,
-    taken.payment IS NOT NULL AS is_taken_back,
+    taken.payment IS NOT NULL AND NOT coalesce(order_of_taken.is_booked, FALSE) AS is_taken_back,
     given_back.reversal IS NOT NULL AS takes_back,
+    of_earlier.move IS NOT NULL AS takes_back_earlier,
+    coalesce(order_of_back.is_booked, FALSE) AS is_booked_back,
     coalesce(of_payment.paid, FALSE) AS takes_back_paid,
     CASE
         WHEN taken.payment IS NOT NULL THEN taken.payment
@@ -253,6 +339,9 @@ LEFT JOIN charged ON charged.move = w.move
 LEFT JOIN fees_of_many AS many ON many.move = w.move
 LEFT JOIN reversals AS taken ON taken.payment = w.move
 LEFT JOIN reversals AS given_back ON given_back.reversal = w.move
+LEFT JOIN orders_of_backs AS order_of_taken ON order_of_taken.move = taken.reversal
+LEFT JOIN orders_of_backs AS order_of_back ON order_of_back.move = w.move
+LEFT JOIN of_earlier ON of_earlier.move = w.move
 LEFT JOIN pairs AS pair_of_payment ON pair_of_payment.move = given_back.payment
 LEFT JOIN received AS of_payment ON of_payment.id = pair_of_payment.id
 LEFT JOIN seconds ON seconds.move = w.move
