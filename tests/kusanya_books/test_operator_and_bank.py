@@ -141,6 +141,35 @@ def test_every_fault_of_the_bank_has_a_name_and_its_sum_in_the_bridge() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("came", "said"),
+    [
+        ([(950, 8)], "perhaps line 2 of statement.csv, 2026-03-08: 50 less"),
+        ([(1_100, 5)], "perhaps line 2 of statement.csv, 2026-03-05: 100 more"),
+        ([(950, 12)], "perhaps line 2 of statement.csv, 2026-03-12: 50 less"),
+        ([(899, 8)], None),
+        ([(1_101, 8)], None),
+        ([(950, 4)], None),
+        ([(950, 13)], None),
+        ([(950, 8), (960, 9)], None),
+    ],
+)
+def test_a_payout_that_is_not_at_the_bank_says_which_credit_may_be_it(
+    came: list[tuple[int, int]], said: str | None
+) -> None:
+    lines = [payout("PO-0001", 1_000, 5), *(credit(*one) for one in came)]
+    rows = bank.match(movements_of(*lines), period=MARCH).rows
+    [missing] = columns.records(rows[rows["break_code"] == "bank_missing"])
+    assert (None if pd.isna(missing.details) else missing.details) == said
+    # Another payout that it may be as well, or a line of another currency, says nothing.
+    for more in (payout("PO-0002", 1_000, 5), {"currency": "KES"}):
+        changed = (
+            [*lines, more] if "kind" in more else [lines[0], *(one | more for one in lines[1:])]
+        )
+        rows = bank.match(movements_of(*changed), period=MARCH).rows
+        assert rows.loc[rows["break_code"] == "bank_missing", "details"].isna().all()
+
+
 def test_what_fits_more_than_one_way_is_not_matched() -> None:
     found = bank.match(
         movements_of(

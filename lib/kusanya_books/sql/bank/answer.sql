@@ -1,4 +1,26 @@
--- The rows for people, worst first; those of a group stand beside one another.
+-- The rows for people, worst first; those of a group stand beside one another. A payout that is not at
+-- the bank says which credit, the only one that nearly fits, may be it: a bank takes its charge from
+-- what it credits. It is taken for nothing.
+WITH nearly AS (
+    SELECT
+        j.payout_no,
+        m.input,
+        m.line_no,
+        m.day,
+        m.amount - p.amount AS apart,
+        count(*) OVER (PARTITION BY j.payout_no) AS of_payout,
+        count(*) OVER (PARTITION BY m.move) AS of_line
+    FROM judged AS j
+    INNER JOIN payouts AS p ON p.id = j.payout_no
+    INNER JOIN judged AS o ON o.break_code = 'bank_other_credit'
+    INNER JOIN moves AS m
+        ON m.move = o.move
+        AND m.currency = p.currency
+        AND date_diff('day', p.day, m.day) BETWEEN 0 AND 7
+        AND 10 * abs(m.amount - p.amount) <= p.amount
+    WHERE j.break_code = 'bank_missing'
+)
+
 SELECT
     j.break_code,
     rule.standing,
@@ -31,7 +53,11 @@ SELECT
     m.day::TIMESTAMP AS bank_day,
     p.day::TIMESTAMP AS payout_day,
     j.age_days,
-    m.details,
+    CASE
+        WHEN n.payout_no IS NULL THEN m.details
+        ELSE 'perhaps line ' || n.line_no || ' of ' || n.input || ', ' || n.day || ': '
+            || format('{:,}', abs(n.apart)) || CASE WHEN n.apart < 0 THEN ' less' ELSE ' more' END
+    END AS details,
     rule.action AS suggested_action
 FROM judged AS j
 INNER JOIN rules AS rule ON rule.break_code = j.break_code
@@ -40,6 +66,9 @@ LEFT JOIN payouts AS p ON p.id = j.payout_no
 LEFT JOIN moves AS fm ON fm.move = j.first_move
 LEFT JOIN payouts AS fp ON fp.id = j.first_id
 LEFT JOIN taking_back AS t ON t.move = j.move
+LEFT JOIN nearly AS n
+    ON n.payout_no = j.payout_no AND j.break_code = 'bank_missing'
+    AND n.of_payout = 1 AND n.of_line = 1
 WHERE $everything OR rule.standing <> 'ok'
 ORDER BY
     CASE rule.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,
