@@ -1,7 +1,9 @@
 """A first mapping of a file that nobody has described: a guess, said to be one, and readable."""
 
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pandas as pd
@@ -10,8 +12,22 @@ import pytest
 from kusanya.errors import InputRefused
 from kusanya_books.read import files, movements
 from kusanya_books.read.guess import ROLES, guess
-from kusanya_books.read.mapping import read_mapping
+from kusanya_books.read.mapping import (
+    LEDGER_MAY,
+    LEDGER_NEEDS,
+    MOVEMENT_MAY,
+    MOVEMENT_NEEDS,
+    STATEMENT_MAY,
+    STATEMENT_NEEDS,
+    read_mapping,
+)
+from kusanya_books.read.tables import headers
 
+LEGS = {
+    "ledger": (LEDGER_NEEDS, LEDGER_MAY),
+    "statement": (STATEMENT_NEEDS, STATEMENT_MAY),
+    **dict.fromkeys(("operator", "bank"), (MOVEMENT_NEEDS, MOVEMENT_MAY)),
+}
 DAY_OR_MONTH = "every date could have the day or the month first: taken for the day"
 TZS = "no column says the currency: taken for TZS"
 KINDS = "type says Sale: it is read as kind once [kinds] says which of its words mean what"
@@ -126,6 +142,52 @@ def test_the_programs_that_write_such_columns_are_named_and_a_reference_that_is_
     assert found.fits == fits
     named = [one for one in found.uncertain if "reference" in one]
     assert [one.startswith(uncertain) for one in named] == [True] * bool(uncertain)
+
+
+@pytest.mark.parametrize("role", ["bank", "operator"])
+def test_two_dates_and_two_sides_are_read_as_what_they_are(tmp_path: Path, role: str) -> None:
+    text = (
+        "CRDB BANK PLC\n\nPosting Date,Value Date,Details,Debit,Credit,Book Balance\n"
+        '04-May-2026,05-May-2026,CHEQUE 000123,"700,000.00",,"2,300,000.00"\n'
+        '05-May-2026,05-May-2026,PAYOUT ST260504,,"425,000.00","2,725,000.00"\n'
+    )
+    found = guess(write(tmp_path, text), role)
+    assert found.rows["amount"].tolist() == [-700_000, 425_000]
+    assert found.rows["balance"].tolist() == [2_300_000, 2_725_000]
+    assert not any("amount" in said for said in found.uncertain)
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.scale(20, 100, 1_000)
+def test_a_header_that_is_known_is_taken_for_its_own_column_alone(
+    tmp_path: Path, role: str, rounds: int
+) -> None:
+    cells = dict.fromkeys(("booked_at", "at", "business_day"), "2026-03-13")
+    cells |= dict.fromkeys(("amount", "money_in", "money_out", "net", "gross", "fee"), "5000")
+    cells |= {"currency": "TZS", "channel": "M-Pesa", "status": "paid", "count": "1"}
+    for seed in range(rounds):
+        chance = Random(f"headers {seed}")  # noqa: S311 - a repeatable choice
+        needs, may = LEGS[role]
+        wanted = [name for group in needs for name in group] + [*may]
+        sides = {"money_in", "money_out"}
+        left_out = {"amount"} if role in {"operator", "bank"} and chance.random() < 0.5 else sides
+        needed = {"business_day", *(name for group in needs for name in group)}
+        names = [
+            name
+            for name in chance.sample(wanted, len(wanted))
+            if name not in left_out and (name in needed or chance.random() < 0.7)
+        ]
+        said: dict[str, str] = {}
+        for name in names:
+            free = [one for one in headers.names_of(name) if one not in said]
+            for header in chance.sample(free, min(len(free), chance.choice([1, 1, 2]))):
+                said[header] = name
+        row = ",".join(cells.get(name, "5000") for name in said.values())
+        found = guess(write(tmp_path, f"{','.join(said)}\n{row}\n"), role)
+        taken = tomllib.loads(found.toml)[role]["columns"]
+        for name, header in taken.items():
+            known = {one for one in wanted if header in headers.names_of(one)}
+            assert header.startswith("=") or name in known, (seed, name, header)
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ _WITHIN: Final = {
     "money_out": ("withdraw", "paid out"),
 }
 """What a word in a header begins with that is known by no name; three letters are a whole word."""
+_SIDES: Final = ("money_in", "money_out")
 _NAMES_OF: Final = {
     "ledger": ("reference", "collection_id"),
     "operator": ("reference", "collection_id", "receipt"),
@@ -175,20 +176,26 @@ class _Looks:
             return "operator"
         return "bank" if has & {"money_in", "money_out", "balance"} else "ledger"
 
+    def _all(self, name: str) -> list[str]:
+        """Return the headers that are known to be our column's."""
+        return headers.place_of(headers.names_of(name), self.names)
+
     def _exact(self, name: str) -> str | None:
-        return next(iter(headers.place_of(headers.names_of(name), self.names)), None)
+        return next(iter(self._all(name)), None)
 
     def layout(self, role: str) -> tuple[Layout, list[str]]:
         """Return the mapping, and what is uncertain about it."""
         needs, may = _COLUMNS[role]
         uncertain: list[str] = []
         columns: dict[str, str | tuple[str, ...]] = {}
-        for name in (*(each for group in needs for each in group), *may):
-            if name == "amount" and {"money_in", "money_out"} & columns.keys():
-                continue
+        wanted = (*(each for group in needs for each in group), *may)
+        exact = {header for name in wanted for header in self._all(name)}
+        for name in wanted:
             header = self._exact(name)
+            if name == "amount" and header is None and {*map(self._exact, _SIDES)} != {None}:
+                continue
             if header is None or header in columns.values():
-                header = self._within(name, set(columns.values()))
+                header = self._within(name, {*columns.values(), *exact})
                 if header is not None and name not in _OF_WORDS:
                     uncertain.append(f"{safe(header, 40)} is taken for {name}")
             if header is not None:

@@ -8,7 +8,7 @@ _HEADERS_ALONE: Final = "of the answer only the headers are read"
 _DIFFERS: Final = "what differs has a total, whose currency is known, and differs by some money"
 _LOOK: Final = "it only asks for the closer look, which then finds no contradiction"
 _LAST: Final = "the last of the ranks stays the last"
-_BACK: Final = "it takes back minus the sum of a payment, and each payment is more than 0"
+_BACK: Final = "each payment is more than 0, and a line of 0 is called that before all else"
 _NO_FEE: Final = "a fee of 0 adds nothing to a sum"
 
 ALIKE: Final[dict[str, dict[str, str]]] = {
@@ -88,10 +88,8 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
         "'SELECT r.id, r.reference_key FROM received AS r SEMI JOIN pa'": (
             "a line that names a collection which no other line met meets it itself"
         ),
-        "operator/met: '<' became '<=' in "
-        "\"WHERE is_completed AND NOT is_copied AND kind IN ('reversal'\"": _BACK,
-        "operator/met: '0' became '1' in "
-        "\"WHERE is_completed AND NOT is_copied AND kind IN ('reversal'\"": _BACK,
+        "operator/met: '<' became '<=' in 'AND amount < 0;'": _BACK,
+        "operator/met: '0' became '1' in 'AND amount < 0;'": _BACK,
         "operator/met: '<' became '<=' in "
         "'coalesce(-sum(fee) FILTER (fee < 0), 0)::BIGINT AS given_bac'": _NO_FEE,
         "operator/met: 'DISTINCT' became '' in 'SELECT DISTINCT account, currency, receipt_key'": (
