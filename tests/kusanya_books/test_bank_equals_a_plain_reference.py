@@ -552,16 +552,14 @@ def expected(
 def stake(
     m: Row | None, p: Row | None, edge: tuple[str, str] | None, sides: tuple[list[Row], list[Row]]
 ) -> int:
-    """Return what is at stake: what a group is off by once, all of what stands alone or agrees."""
+    """Return what is at stake: what a group is off by, or comes to, once; all of what is alone."""
     whole = abs((m or p or {})["amount"])
     if edge is None:
         return int(whole)
     lines, dues = sides
     drift = abs(sum(x["amount"] for x in lines) - sum(x["amount"] for x in dues))
-    if edge[1] == "one":
-        return drift or int(whole)
-    speaks = p if edge[1] == "parts" else m
-    return drift if speaks is not None else 0
+    speaks = {"one": m or p, "parts": p, "together": m}[edge[1]]
+    return (drift or int(whole)) if speaks is not None else 0
 
 
 def rows_of(leg: Leg) -> list[tuple[Move | None, int | None, tuple[str, str] | None, Edges]]:

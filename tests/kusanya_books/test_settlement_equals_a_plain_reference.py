@@ -380,7 +380,7 @@ def judged(
         elif not paid:
             waited = (JUDGED - day_of(group[0]["created_at"])).days
             due_in = days_of(group[0]["channel"])
-            code = "settlement_pending" if waited < due_in else "settlement_missing"
+            code = "settlement_pending" if waited <= due_in else "settlement_missing"
         elif back and came < net - 1:
             code = "settlement_taken_back"
         elif deducted > 1 and abs(grossed) <= 1:

@@ -417,7 +417,7 @@ def test_what_is_expected_and_missing_is_not_proven(
         arguments = ()
     code, said = close("--period", "last-month", *arguments)
     assert (code, said["verdict"], said["may_sign"]) == (1, "not proven", False)
-    assert "expected, and nothing of it was compared" in said["unproven"][0]
+    assert "expected, and nothing of it was given; give the file" in said["unproven"][0]
     if by_profile:
         assert close("--period", "last-month", "--expect", "books")[0] == 0
 

@@ -79,8 +79,8 @@ BANK_MATCHES: Final = Schema(
     },
 )
 """One row per line of the bank's statements and per payout, met or alone; what met in a group has
-one `group_key`. `bridge_effect` is bank - payout; what a group is wrong by is `at_stake` on one of
-its rows."""
+one `group_key`. `bridge_effect` is bank - payout; what a group is wrong by, or the whole of it
+where it agrees, is `at_stake` on one of its rows."""
 
 LEG_BRIDGE: Final = Schema(
     "leg_bridge", {"channel": T, "currency": T, "line": T, "rows": W, "amount": W}

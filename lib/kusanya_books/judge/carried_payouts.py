@@ -105,7 +105,7 @@ def now(was: Item, inputs: Inputs, *, due: int, paid: int) -> Item | None:
     if owed != was["balance"] or is_known_now:
         code = "settlement_short" if owed > 0 else "settlement_over"
     within = inputs.tolerance.settle_days_of.get(was["channel"], inputs.tolerance.settle_days)
-    if code == "settlement_pending" and age.days >= within:
+    if code == "settlement_pending" and age.days > within:
         code = "settlement_missing"
     rule = breaks.SETTLEMENT[code]
     changed = {

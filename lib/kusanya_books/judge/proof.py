@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 import pandas as pd
 
@@ -28,42 +28,35 @@ _UNKNOWN_HERE: Final = frozenset(
 """What there is of payments that the store does not know."""
 
 
+class _Legs(TypedDict):
+    """What came of each leg, as `coverage` takes them; None where nothing was given."""
+
+    matched: LedgerMatch | None
+    settled: SettlementMatch | None
+    operator: OperatorMatch | None
+    bank: BankMatch | None
+
+
 def unproven(
     inputs: Inputs,
     found: dict[coverage.Key, coverage.Taken],
     covered: pd.DataFrame,
     items: pd.DataFrame,
-    *,
-    matched: LedgerMatch | None,
-    settled: SettlementMatch | None,
-    operator: OperatorMatch | None,
-    bank: BankMatch | None,
+    **legs: Unpack[_Legs],
 ) -> Iterator[str]:
     """Yield what is not proven, and what to do: with one of them nobody may sign.
 
     `found` and `covered` are what `coverage.taken` and `coverage.coverage` return, `items` what is
     open.
     """
-    if matched is None:
+    if legs["matched"] is None:
         yield "no ledger was given"
     elif _is_nothing_read(inputs):
         yield "nothing was read: the store and the books are empty; see whether they are the right"
-    yield from _of_files(inputs, bank)
+    yield from _of_files(inputs, legs["bank"])
     yield from _of_earlier_files(inputs)
     yield from _of_empty_files(inputs, found)
-    for each in inputs.expect:
-        is_given = coverage.is_leg_given(
-            each.leg, matched=matched, settled=settled, operator=operator, bank=bank
-        )
-        rows = covered[covered["leg"] == each.leg]
-        if each.channel is not None:
-            rows = rows[rows["channel"] == each.channel]
-        if not is_given or (len(rows) and not rows["amount_met"].any()):
-            yield _not_compared(each)
-        elif each == Expected("operator"):
-            said = inputs.operator_channels
-            lacking = [channel for channel in rows["channel"].unique() if channel not in said]
-            yield from (_not_compared(Expected("operator", channel)) for channel in lacking)
+    yield from _of_expected(inputs, covered, legs)
     if inputs.feed is not None:
         yield from inputs.feed.doubts(
             inputs.period, judged_on=inputs.judged_on, grace_days=inputs.tolerance.grace_days
@@ -77,8 +70,43 @@ def unproven(
                 )
 
 
-def _not_compared(each: Expected) -> str:
-    return f"{each}: expected, and nothing of it was compared; give the file"
+def _of_expected(inputs: Inputs, covered: pd.DataFrame, legs: _Legs) -> Iterator[str]:
+    """Yield which legs that were asked for were not given, or compared with nothing."""
+    for each in inputs.expect:
+        rows = covered[covered["leg"] == each.leg]
+        if each.channel is not None:
+            rows = rows[rows["channel"] == each.channel]
+        nothing_met = bool(len(rows)) and not rows["amount_met"].any()
+        if not coverage.is_leg_given(each.leg, **legs):
+            yield _not_given(each)
+        elif nothing_met and not _is_not_due(each.leg, inputs, legs):
+            yield f"{each}: expected, and nothing of it was compared; give the file of these days"
+        elif each == Expected("operator"):
+            lacking = set(rows["channel"]) - set(inputs.operator_channels)
+            yield from (_not_given(Expected("operator", name)) for name in sorted(lacking))
+
+
+def _not_given(each: Expected) -> str:
+    return f"{each}: expected, and nothing of it was given; give the file"
+
+
+def _is_not_due(leg: str, inputs: Inputs, legs: _Legs) -> bool:
+    """Return whether nothing of a leg can be there yet: money of a night is paid out days later.
+
+    What is due and lacks is a break; the bank has nothing where nothing was paid out.
+    """
+    settled, bank = legs["settled"], legs["bank"]
+    codes = Counter[str]() if settled is None else Counter(settled.rows["break_code"])
+    is_pending = codes["settlement_pending"] > 0 and not codes["settlement_missing"]
+    if leg != "bank" or bank is None:
+        return leg == "settlement" and is_pending
+    at_bank, carried = Counter(bank.rows["break_code"]), inputs.carried
+    # Payouts are known since an earlier period: an operator may pay out once a week.
+    is_paid_out = carried is not None and bool(
+        len(carried.shown) or (carried.items["leg"] == "bank").any()
+    )
+    is_waited_for = at_bank["bank_pending"] > 0 or is_pending or is_paid_out
+    return is_waited_for and not at_bank["bank_missing"]
 
 
 def _of_earlier_files(inputs: Inputs) -> Iterator[str]:

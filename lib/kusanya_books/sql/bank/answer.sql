@@ -43,12 +43,12 @@ SELECT
     j.counted_other AS counted_payout,
     j.counted_line - j.counted_other AS bridge_effect,
     CASE
-        WHEN j.drift IS NULL OR (j.drift = 0 AND j.form = 'one')
-            THEN abs(coalesce(m.amount, p.amount))
-        WHEN j.form = 'one' OR (j.form = 'parts' AND j.move IS NULL)
-            OR (j.form = 'together' AND j.payout_no IS NULL)
-            THEN abs(j.drift)
-        ELSE 0
+        -- A group is of one sum: that of the row which stands for all of the other side.
+        WHEN (j.form = 'parts' AND j.move IS NOT NULL)
+            OR (j.form = 'together' AND j.payout_no IS NOT NULL)
+            THEN 0
+        WHEN j.drift <> 0 THEN abs(j.drift)
+        ELSE abs(coalesce(m.amount, p.amount))
     END AS at_stake,
     m.day::TIMESTAMP AS bank_day,
     p.day::TIMESTAMP AS payout_day,

@@ -180,7 +180,7 @@ SELECT
         WHEN NOT o.inside THEN 'settlement_other_period'
         WHEN t.line_no IS NULL
             AND date_diff('day', o.business_day, {as_of})
-                < coalesce(d.days, {settle_days})
+                <= coalesce(d.days, {settle_days})
             THEN 'settlement_pending'
         WHEN t.line_no IS NULL THEN 'settlement_missing'
         WHEN t.has_back AND t.net < o.net - {amount_tolerance} THEN 'settlement_taken_back'

@@ -1,0 +1,95 @@
+"""A provider pays a day out on the next working day: no night before that is anybody's work."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.kit.accounting_shop import CREDITED, FEE, SETTLED, Shop, day
+
+import kusanya_books as reconcile
+from kusanya_books.judge.report import CloseResult
+from kusanya_books.request.close_request import CloseRequest
+from kusanya_books.request.tolerance import Tolerance
+
+pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
+THURSDAY, FRIDAY, SUNDAY, MONDAY, TUESDAY = 4, 5, 7, 8, 9
+BOOKED = "reference,amount,currency,booked_at,status"
+
+
+def paid_out_on(number: int) -> int:
+    """Return the next working day."""
+    return next(later for later in range(number + 1, number + 4) if day(later).weekday() < 5)
+
+
+class Night:
+    """A shop that is closed each night with the files of its month to date."""
+
+    def __init__(self, home: Path) -> None:
+        self.shop, self.home = Shop(home), home
+        self.lost: set[int] = set()
+        """Days that the provider never pays out."""
+
+    def close(self, number: int, **asked: Any) -> CloseResult:
+        """Let a customer pay on each day to this one; close it on the morning after."""
+        for each in range(len(self.shop.payments), number + 1):
+            self.shop.pay(day(each), 1_000 + each)
+        booked = [f"R-{one.number},{one.amount},TZS,{one.day},paid" for one in self.shop.payments]
+        net = Counter({each: 1_000 + each - FEE for each in range(number) if each not in self.lost})
+        settled = [
+            f"B{each:03},{day(each)},MPESA_TZ,TZS,{net[each]}"
+            for each in net
+            if paid_out_on(each) <= number
+        ]
+        came = [
+            f"{day(paid_out_on(each))},PAYOUT B{each:03},{net[each]},TZS"
+            for each in net
+            if paid_out_on(each) <= number
+        ]
+        given: dict[str, Any] = {
+            "ledger": self.shop.write(BOOKED, [booked]),
+            "statement": self.shop.write(SETTLED, [settled]),
+            "bank": (self.shop.write(CREDITED, [came]),),
+        }
+        request = CloseRequest(
+            period=f"{day(number)}..{day(number)}",
+            store=str(self.home / "store.db"),
+            mode="live",
+            carry=True,
+            judged_on=day(number + 1),
+            tolerance=Tolerance(settle_days=3),
+            expect=("books", "settlement", "bank"),
+            **{**given, **asked},
+        )
+        return reconcile.run(request, out=self.home / "packs")
+
+
+@pytest.fixture
+def night(tmp_path: Path) -> Night:
+    return Night(tmp_path)
+
+
+def test_what_is_not_due_yet_is_listed_and_the_night_is_reconciled(night: Night) -> None:
+    waits = {}
+    for number in range(THURSDAY, TUESDAY + 1):
+        made = night.close(number)
+        assert (made.exit_code, made.unproven) == (0, ()), (number, made.sentence)
+        waits[number] = sum(row["rows"] for row in made.waiting)
+    assert waits == {THURSDAY: 1, FRIDAY: 1, FRIDAY + 1: 2, SUNDAY: 3, MONDAY: 1, TUESDAY: 1}
+
+
+def test_what_is_due_and_never_came_is_somebodys_work(night: Night) -> None:
+    night.lost = {THURSDAY}
+    ended = {number: night.close(number).exit_code for number in range(THURSDAY, TUESDAY)}
+    # Three days later it may still come; on the morning after that it is claimed.
+    assert ended == {THURSDAY: 0, FRIDAY: 0, FRIDAY + 1: 0, SUNDAY: 1, MONDAY: 1}
+
+
+@pytest.mark.parametrize("lacks", ["statement", "bank"])
+def test_a_leg_that_is_expected_and_was_not_given_is_not_proven_on_any_night(
+    night: Night, lacks: str
+) -> None:
+    for number in (THURSDAY, FRIDAY):
+        made = night.close(number, **{lacks: () if lacks == "bank" else ""})
+        assert made.exit_code == 1
+        assert any("nothing of it was given" in said for said in made.unproven)
