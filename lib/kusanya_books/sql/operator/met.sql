@@ -108,8 +108,11 @@ WITH named AS (
     UNION
     SELECT b.move, k.collection_id AS id
     FROM backs AS b
-    INNER JOIN receipts AS k
-        ON lower(trim(k.receipt)) = b.receipt_key OR lower(trim(k.receipt)) = b.reference_key
+    INNER JOIN receipts AS k ON lower(trim(k.receipt)) = b.receipt_key
+    UNION
+    SELECT b.move, k.collection_id AS id
+    FROM backs AS b
+    INNER JOIN receipts AS k ON lower(trim(k.receipt)) = b.reference_key
     UNION
     SELECT w.move, k.collection_id AS id
     FROM words_of_backs AS w
