@@ -12,12 +12,12 @@ WITH nearly AS (
         count(*) OVER (PARTITION BY m.move) AS of_line
     FROM judged AS j
     INNER JOIN payouts AS p ON p.id = j.payout_no
-    INNER JOIN judged AS o ON o.break_code = 'bank_other_credit'
+    CROSS JOIN (SELECT unnest(range(8))::INTEGER AS days) AS later
     INNER JOIN moves AS m
-        ON m.move = o.move
-        AND m.currency = p.currency
-        AND date_diff('day', p.day, m.day) BETWEEN 0 AND 7
+        ON m.currency = p.currency
+        AND m.day = p.day + later.days
         AND 10 * abs(m.amount - p.amount) <= p.amount
+    INNER JOIN judged AS o ON o.move = m.move AND o.break_code = 'bank_other_credit'
     WHERE j.break_code = 'bank_missing'
 )
 
