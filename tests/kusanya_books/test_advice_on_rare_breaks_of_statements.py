@@ -421,7 +421,7 @@ def test_what_became_due_since_waits_as_long_as_its_channel_pays_out_late() -> N
     )
     plain = load.inputs(CloseRequest(mode="live", period="2026-04"))
     found = {}
-    for judged_on in (20, 21, 22):
+    for judged_on in (20, 21, 22, 23):
         given = msgspec.structs.replace(
             plain,
             statement=payouts_of(("PAYOUT-A", 10)),
@@ -433,6 +433,7 @@ def test_what_became_due_since_waits_as_long_as_its_channel_pays_out_late() -> N
     waits, lacks = ("settlement_pending", "expected"), ("settlement_missing", "break")
     assert found == {
         20: {"MPESA_TZ": waits, "TIGO_TZ": waits},
-        21: {"MPESA_TZ": lacks, "TIGO_TZ": waits},
-        22: {"MPESA_TZ": lacks, "TIGO_TZ": lacks},
+        21: {"MPESA_TZ": waits, "TIGO_TZ": waits},
+        22: {"MPESA_TZ": lacks, "TIGO_TZ": waits},
+        23: {"MPESA_TZ": lacks, "TIGO_TZ": lacks},
     }
