@@ -52,6 +52,33 @@ def test_of_a_payout_what_is_beyond_the_earnings_is_held(row: Any, held: int) ->
     assert postings.suspended_payout(row) == held
 
 
+def moved(**more: Any) -> SimpleNamespace:
+    plain = {"standing": "break", "break_code": "operator_unknown_here", "kind": "payment"}
+    return SimpleNamespace(**{**plain, "counted_operator": 100, "bridge_effect": pd.NA, **more})
+
+
+@pytest.mark.parametrize(
+    ("row", "held"),
+    [
+        (moved(), 100),
+        (moved(bridge_effect=7), 7),
+        (moved(bridge_effect=-7), 0),
+        (moved(kind="reversal", counted_operator=-50), -50),
+        (moved(kind="reversal", counted_operator=-50, bridge_effect=-20), -20),
+        (moved(counted_operator=pd.NA), 0),
+        (moved(counted_operator=0, bridge_effect=7), 0),
+        (moved(standing="ok"), 0),
+        (moved(standing="expected"), 0),
+        (moved(break_code="operator_line_again"), 0),
+        (moved(kind="fee"), 0),
+        (moved(kind="charge"), 0),
+        (moved(kind="tax"), 0),
+    ],
+)
+def test_of_an_operators_line_what_no_payment_explains_is_held(row: Any, held: int) -> None:
+    assert postings.suspended_line(row) == held
+
+
 def item(**more: Any) -> dict[str, Any]:
     plain = {
         "break_id": "b", "leg": "statement", "break_code": "settlement_over", "currency": "TZS",
