@@ -12,10 +12,10 @@ WITH nearly AS (
         count(*) OVER (PARTITION BY m.move) AS of_line
     FROM judged AS j
     INNER JOIN payouts AS p ON p.id = j.payout_no
-    CROSS JOIN (SELECT unnest(range(8))::INTEGER AS days) AS later
+    CROSS JOIN (SELECT unnest(range(8)) AS days) AS later
     INNER JOIN moves AS m
         ON m.currency = p.currency
-        AND m.day = p.day + later.days
+        AND m.day = (p.day + later.days * INTERVAL 1 DAY)::DATE
         AND 10 * abs(m.amount - p.amount) <= p.amount
     INNER JOIN judged AS o ON o.move = m.move AND o.break_code = 'bank_other_credit'
     WHERE j.break_code = 'bank_missing'
@@ -56,7 +56,7 @@ SELECT
     CASE
         WHEN n.payout_no IS NULL THEN m.details
         ELSE 'perhaps line ' || n.line_no || ' of ' || n.input || ', ' || n.day || ': '
-            || format('{:,}', abs(n.apart)) || CASE WHEN n.apart < 0 THEN ' less' ELSE ' more' END
+            || abs(n.apart) || CASE WHEN n.apart < 0 THEN ' less' ELSE ' more' END
     END AS details,
     rule.action AS suggested_action
 FROM judged AS j
