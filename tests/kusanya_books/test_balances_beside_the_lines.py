@@ -103,6 +103,14 @@ def test_fees_beside_the_lines_are_in_the_balances_where_most_steps_say_so(
     assert said(collections_of, [*net[:2], {**net[2], "balance": 9}])["not in the balances"] != 0
 
 
+def test_a_line_without_a_fee_says_nothing_of_where_fees_are_taken(collections_of: Make) -> None:
+    every = lines_of(500, (1, 1_000), (2, 991), (3, 20), (4, 30), (5, 40))
+    net = [{**line, "fee": 9 if place == 1 else None} for place, line in enumerate(every)]
+    net[1]["amount"] = 1_000
+    said_ = said(collections_of, net)
+    assert (said_["fees in the balances"], said_["not in the balances"]) == (-9, 0)
+
+
 def test_a_balance_at_the_end_of_each_day_is_enough(collections_of: Make) -> None:
     every = lines_of(500, (1, 1_000), (1.1, 20), (2, 5), (2.1, -7), (3, 1), (3.1, 2))
     some = [{**line, "balance": None} if line["at"].hour == 0 else line for line in every]
