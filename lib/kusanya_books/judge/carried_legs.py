@@ -25,7 +25,7 @@ from kusanya_books.judge import fees, findings, open_items
 from kusanya_books.judge.open_items import BANK, FEES, OPERATOR, Item
 from kusanya_books.match import bank, breaks, operator
 from kusanya_books.match.bank import BankMatch
-from kusanya_books.match.operator import OperatorMatch
+from kusanya_books.match.operator import GIVES_BACK, OperatorMatch
 from kusanya_books.request.days import Period
 from kusanya_books.request.earlier_period import (
     BOOKS,
@@ -38,7 +38,6 @@ from kusanya_books.request.report_inputs import Inputs
 
 LEGS: Final = frozenset({OPERATOR, BANK, FEES})
 _BOOKED_BY: Final = frozenset(code for code, rule in breaks.OPERATOR.items() if rule.refund_clears)
-_OUT: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
 _LEFT_ALONE: Final = frozenset({"bank_other_credit", "bank_debit"})
 """Lines of the bank that nothing explains: one of them may be what an open item waited for."""
 _WORDS: Final = re.compile(r"[a-z0-9-]+")
@@ -420,7 +419,7 @@ class _Offsets:
         if self._books is None or was["reference"] is None:
             return False
         lines = self._books
-        mine = lines["kind"].isin(_OUT) & (lines["status"] == "paid")
+        mine = lines["kind"].isin(GIVES_BACK) & (lines["status"] == "paid")
         mine &= lines["currency"] == was["currency"]
         mine &= spelled(lines["reference"]) == _key(was["reference"])
         mine &= (lines["amount"] == -was["amount"]) & ~lines["row_no"].isin(self._booked)

@@ -39,7 +39,7 @@ from kusanya_books.judge.open_items import Item
 from kusanya_books.match import break_life, breaks, ledger
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.ledger import LedgerMatch
-from kusanya_books.match.operator import OperatorMatch
+from kusanya_books.match.operator import GIVES_BACK, OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
 from kusanya_books.request.earlier_period import BOOKS, STATEMENT, EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
@@ -48,7 +48,6 @@ CLEARED: Final = "cleared"
 STILL_OPEN: Final = "still open"
 _CORRECTS: Final = "reversal_alone"
 CHANGED: Final = "changed"
-_REFUNDS: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
 _RULES: Final = {**breaks.LEDGER, **breaks.SETTLEMENT}
 
 
@@ -76,7 +75,7 @@ class _Refunds:
 
     def __init__(self, books: pd.DataFrame | None) -> None:
         found = columns.empty(LEDGER) if books is None else books
-        mine = found["kind"].isin(_REFUNDS) & (found["status"] == "paid")
+        mine = found["kind"].isin(GIVES_BACK) & (found["status"] == "paid")
         some = found[mine.fillna(value=False)]
         self._left = Counter(
             zip(spelled(some["reference"]), some["currency"], -some["amount"], strict=True)

@@ -35,6 +35,8 @@ from kusanya_books.request.quality import with_unread
 from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import PLAIN, Tolerance, terms
 
+GIVES_BACK: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
+"""The kinds of lines of the books that give an order its money back."""
 _BOOKED: Final = Schema(
     "booked",
     {name: LEDGER.columns[name] for name in ("reference", "currency", "amount", "kind", "status")},
@@ -105,11 +107,10 @@ def match(
     counted to; `everything` False leaves out rows that agree. Raises ValueError for collections of
     both modes.
     """
-    booked = columns.empty(LEDGER) if books is None else books
-    with open_engine(collections, booked) as engine:
+    with open_engine(collections, books) as engine:
         engine.register("loaded", collections, COLLECTIONS)
         engine.register("outside", outside, COLLECTIONS)
-        engine.register("books", booked, _BOOKED)
+        engine.register("books", books, _BOOKED)
         engine.run(query("legs/collections"))
         engine.one_mode("collections")
         engine.register("movements", movements, MOVEMENTS)
@@ -119,7 +120,8 @@ def match(
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.register("rules", breaks.table(breaks.OPERATOR), RULES)
         engine.run(query("operator/pairs", carried=literal(CARRIED)))
-        engine.run(query("operator/met"))
+        gives_back = ", ".join(map(literal, sorted(GIVES_BACK)))
+        engine.run(query("operator/met", gives_back=f"({gives_back})"))
         engine.run(query("operator/rows", break_code=breaks.break_code(breaks.OPERATOR)))
         chosen = {"everything": everything}
         return OperatorMatch(

@@ -14,19 +14,11 @@ WITH second AS (
     GROUP BY s.currency, s.reference
 ),
 
--- What was refunded already is not looked at once more.
-paid_back AS (
-    SELECT s.currency, s.reference, count(*) AS payments
-    FROM refunded AS r
-    INNER JOIN few_service AS s ON s.id = r.id
-    GROUP BY s.currency, s.reference
-),
-
 repeated_payments AS (
     SELECT reference FROM few_service WHERE paid GROUP BY reference HAVING count(*) > 1
 ),
 
--- The first payment is the order's own.
+-- The first payment is the order's own; what was refunded already is not looked at once more.
 beyond_first AS (
     SELECT mode, currency, reference, sum(amount)::BIGINT AS amount
     FROM (
@@ -84,11 +76,10 @@ SELECT
     second.fee
 FROM paid_again AS p
 LEFT JOIN second ON second.reference = p.reference AND second.currency = p.currency
-LEFT JOIN paid_back AS b ON b.reference = p.reference AND b.currency = p.currency
 LEFT JOIN beyond_first AS o
     ON o.mode = p.mode AND o.currency = p.currency AND o.reference = p.reference
 WHERE second.reference IS NOT NULL
-    OR (p.payments - coalesce(b.payments, 0) > 1 AND p.is_inside)
+    OR (o.reference IS NOT NULL AND p.is_inside)
 UNION ALL
 SELECT
     r.mode,

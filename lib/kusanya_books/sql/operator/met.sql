@@ -170,7 +170,7 @@ placed AS (
 booked AS (
     SELECT lower(trim(reference)) AS reference_key, currency, amount, count(*) AS rows
     FROM books
-    WHERE status = 'paid' AND kind IN ('refund', 'chargeback', 'credit_note', 'reversal')
+    WHERE status = 'paid' AND kind IN {gives_back}
     GROUP BY lower(trim(reference)), currency, amount
 )
 
