@@ -138,7 +138,8 @@ def _said(files: Mapping[str, list[list[Row]]], moved: int, *, at_bank: bool) ->
     left = [one for one in ended if all(one is not used for used in in_file.values())]
     for run in starts:
         last = in_file[id(run)] or _last_before(run, left)
-        if last and at_bank and {*last.at} == {*run.at} and len({*run.at}) == 1:
+        days = {day_of(at) for at in (*run.at, *(last.at if last else ()))}
+        if last and (at_bank or last.place[0] != run.place[0]) and len(days) == 1:
             last = None
         if last is None:
             opening += run.opening

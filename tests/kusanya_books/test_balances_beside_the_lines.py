@@ -128,6 +128,16 @@ def test_two_accounts_of_a_bank_on_one_day_are_two(collections_of: Make) -> None
     assert said(collections_of, night)["not in the balances"] != 0
 
 
+def test_two_tills_that_sold_one_after_the_other_in_a_night_are_two(collections_of: Make) -> None:
+    first = lines_of(10, (5.1, 3), (5.2, 4))
+    second = lines_of(1_000, (5.3, 8), name="b.csv")
+    found = said(collections_of, [*first, *second])
+    assert (found["opening balance"], found["not in the balances"]) == (1_010, 0)
+    # On two days they are parts of one statement, and lines lack between them.
+    later = lines_of(1_000, (6.3, 8), name="b.csv")
+    assert said(collections_of, [*first, *later])["not in the balances"] == 983
+
+
 class Wallet(msgspec.Struct):
     """A wallet by chance, and how its statements are written."""
 

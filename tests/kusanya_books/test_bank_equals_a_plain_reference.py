@@ -297,6 +297,7 @@ class Leg:
         self._by_name()
         self._by_amount()
         self._by_sum()
+        self._in_turn()
 
     def _when(self, move: Move) -> tuple[date, Move]:
         return self.moves[move]["day"], move
@@ -424,6 +425,25 @@ class Leg:
         left, rest = self._incoming()
         days = {m: self.moves[m]["day"] for m in rest}
         self._claim(runs(days, set(days.values())), rest, left, form="parts")
+
+    def _in_turn(self) -> None:
+        _, rest = self._free()
+        for is_payout in (True, False):
+            for is_perhaps in (False, True):
+                for move in sorted(rest, key=self._when):
+                    if (self.moves[move]["kind"] == "payout") != is_payout:
+                        continue
+                    left, free = self._free()
+                    fits = [
+                        one
+                        for one in left
+                        if self.payouts[one]["amount"] == self.moves[move]["amount"]
+                        and self.payouts[one]["is_perhaps"] == is_perhaps
+                        and self._is_within(move, one)
+                    ]
+                    if fits and move in free:
+                        one = min(fits, key=lambda one: (self.payouts[one]["day"], one))
+                        self._meet({(move, one)}, "amount_day", "one")
 
     def _claim(self, sums: Sums, rest: list[Move], left: list[int], *, form: str) -> None:
         """Let what equals exactly one sum have it, unless two want a part of it."""

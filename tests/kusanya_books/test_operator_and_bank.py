@@ -170,14 +170,9 @@ def test_a_payout_that_is_not_at_the_bank_says_which_credit_may_be_it(
         assert rows.loc[rows["break_code"] == "bank_missing", "details"].isna().all()
 
 
-def test_what_fits_more_than_one_way_is_not_matched() -> None:
+def test_a_sum_that_fits_more_than_one_way_is_not_matched() -> None:
     found = bank.match(
         movements_of(
-            payout("PO-0001", 100, 5),
-            payout("PO-0002", 100, 6),
-            credit(100, 6),
-            credit(100, 7),
-            credit(100, 7),
             payout("PO-0003", 300, 15),
             payout("PO-0004", 300, 15, channel="TIGO_TZ"),
             credit(600, 16),
@@ -187,6 +182,30 @@ def test_what_fits_more_than_one_way_is_not_matched() -> None:
         tolerance=TWO_DAYS,
     )
     assert set(codes(found).values()) == {"bank_other_credit", "bank_missing"}
+
+
+def test_equal_payouts_at_the_edge_of_a_statement_are_paid_in_turn() -> None:
+    paid = [payout(f"PO-{day}", 980, day) for day in (28, 29, 30, 31)]
+    came = [credit(980, day, "EFT") for day in (29, 30, 31)]
+    found = bank.match(
+        movements_of(*paid, *came), period=MARCH, tolerance=TWO_DAYS, as_of=MARCH.last
+    )
+    waits = {5: "bank_agrees", 6: "bank_agrees", 7: "bank_agrees", "PO-31": "bank_pending"}
+    assert codes(found) == waits
+
+
+def test_of_equal_payouts_only_the_one_that_never_came_is_missing() -> None:
+    paid = [payout(f"PO-{day}", 980, day) for day in (5, 6, 7, 8)]
+    came = [credit(980, day, "EFT") for day in (6, 8, 9)]
+    plain = Tolerance(settle_days=1)
+    found = bank.match(movements_of(*paid, *came), period=MARCH, tolerance=plain)
+    assert [name for name, code in codes(found).items() if code == "bank_missing"] == ["PO-6"]
+    # A credit that says to be of a payout is taken before one that came first.
+    both = [credit(500, 6), credit(500, 7, kind="payout")]
+    found = bank.match(
+        movements_of(payout("PO-1", 500, 5), *both), period=MARCH, tolerance=TWO_DAYS
+    )
+    assert codes(found) == {2: "bank_other_credit", 3: "bank_agrees"}
 
 
 def test_payouts_are_those_of_the_operator_and_the_batches_of_the_settlement_statement() -> None:

@@ -70,7 +70,7 @@ MOVES: dict[str, Sequence[Any]] = {
     "currency": ["TZS", "TZS", "KES"],
     "kind": ["payment"] * 6
     + ["payout", "fee", "fee", "fee", "tax", "refund"]
-    + ["reversal", "reversal", "chargeback", "charge", "other"],
+    + ["reversal", "reversal", "chargeback", "charge", "other", "own"],
     "status": ["completed"] * 5 + ["failed"],
     "at": moments,
     "turned": [True] * 12 + [False],
@@ -402,7 +402,7 @@ def _rows(
             if m["amount"] == 0:
                 return "operator_zero"
             names = {"fee": "fee", "charge": "fee", "tax": "tax", "payout": "payout"}
-            names |= {"refund": "refund", "chargeback": "chargeback"}
+            names |= {name: name for name in ("own", "refund", "chargeback")}
             fee, due = many.get(m["line_no"], (0, 0))
             if m["kind"] == "fee" and abs(fee - due) > TERMS.fee:
                 return "operator_fees_differ"

@@ -166,9 +166,9 @@ MOVEMENTS: Final = Schema(
 )
 """One row per line of an operator's organisation statement or of a bank's statement; `leg` is
 operator or bank, or, among what is carried, shown: a payout that the bank has shown. `input` is the
-file's name. `kind` is payment, payout, fee, tax, refund, reversal,
-chargeback, charge or other; `status` is completed or the statement's own word. `amount` is signed
-(in +, out -); `details` is safe text with phones masked."""
+file's name. `kind` is payment, payout, fee, tax, refund, reversal, chargeback, charge, own (the
+shop's own money, of no customer) or other; `status` is completed or the statement's own word.
+`amount` is signed (in +, out -); `details` is safe text with phones masked."""
 
 STATEMENT: Final = Schema(
     "statement",

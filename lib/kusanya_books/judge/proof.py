@@ -142,7 +142,8 @@ def _of_empty_files(inputs: Inputs, found: dict[coverage.Key, coverage.Taken]) -
     if inputs.empty_statements and lacking:
         yield (
             f"{', '.join(inputs.empty_statements)}: there is no line in it, and money came on "
-            f"{', '.join(sorted(lacking))}, of which no statement speaks: see whether it is whole"
+            f"{', '.join(sorted(lacking))}, of which no statement speaks: see whether it is "
+            "whole, or leave it out"
         )
 
 

@@ -3,18 +3,29 @@
 A payout is a batch or a day of the settlement statement or, of a channel that the operator pays
 out, one of the operator's statements. A credit is a payout's by the receipt or batch that it names,
 by amount and day within `settle_days`, or by exact sums: one credit for several payouts, or several
-for one.
+for one; else in turn.
 """
 
+from collections import defaultdict, deque
 from collections.abc import Collection
 from datetime import date
-from typing import Final
+from itertools import product
+from typing import Any, Final
 
 import msgspec
 import pandas as pd
 
 from kusanya_books import columns
-from kusanya_books.columns import BANK_MATCHES, LEG_BRIDGE, MOVEMENTS, PAYERS, PLACES, STATEMENT
+from kusanya_books.columns import (
+    BANK_MATCHES,
+    LEG_BRIDGE,
+    MOVEMENTS,
+    PAYERS,
+    PLACES,
+    STATEMENT,
+    DType,
+    Schema,
+)
 from kusanya_books.engine.engine import query
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.match import breaks
@@ -25,8 +36,14 @@ from kusanya_books.request.quality import with_unread
 from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import PLAIN, Tolerance, terms
 
-_STEPS: Final = ("bank/sides", "bank/by_name", "bank/by_amount", "bank/by_sum", "bank/met")
+_STEPS: Final = ("bank/sides", "bank/by_name", "bank/by_amount", "bank/by_sum")
 """The queries in their order, each on what the earlier ones left."""
+_MONEY: Final = {"currency": DType.TEXT, "amount": DType.WHOLE, "day": DType.DAY}
+_PAYOUTS: Final = Schema("waiting_payouts", {"id": DType.WHOLE, **_MONEY, "is_perhaps": DType.FLAG})
+_CREDITS: Final = Schema(
+    "waiting_credits", {"move": DType.WHOLE, **_MONEY, "is_payout": DType.FLAG}
+)
+_TURNS: Final = Schema("by_turn", {"move": DType.WHOLE, "id": DType.WHOLE})
 
 
 class BankMatch(Leg, frozen=True, kw_only=True):
@@ -100,9 +117,37 @@ def match(
         engine.register("rules", breaks.table(breaks.BANK), RULES)
         for step in _STEPS:
             engine.run(query(step))
+        payouts = engine.frame("SELECT * FROM waiting_payouts", _PAYOUTS)
+        credits_ = engine.frame("SELECT * FROM waiting_credits", _CREDITS)
+        turns = in_turn(payouts, credits_, settle_days=tolerance.settle_days)
+        engine.register("by_turn", turns, _TURNS)
+        engine.run(query("bank/met"))
         engine.run(query("bank/rows", break_code=breaks.break_code(breaks.BANK)))
         return BankMatch(
             rows=engine.frame(query("bank/answer"), BANK_MATCHES, {"everything": everything}),
             bridge=bridge(engine, "bank total", "payouts total"),
             places=engine.frame(query("legs/places"), PLACES),
         )
+
+
+def in_turn(payouts: pd.DataFrame, credits_: pd.DataFrame, *, settle_days: int) -> pd.DataFrame:
+    """Return which credit pays which payout of its amount: each the oldest that still waits for it.
+
+    Both are in the order of their days. Credits that say to be of a payout come before all others,
+    and what the bank alone tells of waits behind what a statement does.
+    """
+    met: dict[int, int] = {}
+    paid: set[int] = set()
+    for is_payout, is_perhaps in product((True, False), (False, True)):
+        waiting: defaultdict[tuple[str, int], deque[Any]] = defaultdict(deque)
+        for payout in columns.records(payouts[payouts["is_perhaps"] == is_perhaps]):
+            if payout.id not in paid:
+                waiting[payout.currency, payout.amount].append(payout)
+        for line in columns.records(credits_[credits_["is_payout"] == is_payout]):
+            queue = waiting[line.currency, line.amount]
+            while queue and (line.day - queue[0].day).days > settle_days:
+                queue.popleft()
+            if line.move not in met and queue and queue[0].day <= line.day:
+                met[line.move] = queue.popleft().id
+                paid.add(met[line.move])
+    return pd.DataFrame({"move": list(met), "id": list(met.values())}, dtype=DType.WHOLE.pandas)

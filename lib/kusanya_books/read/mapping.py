@@ -53,7 +53,8 @@ LEDGER_KINDS: Final = (
     *("payment", "refund", "credit_note", "chargeback", "charge", "reversal", CORRECTION),
 )
 MOVEMENT_KINDS: Final = (
-    *("payment", "payout", "fee", "tax", "refund", "reversal", "chargeback", "charge", "other"),
+    *("payment", "payout", "fee", "tax", "refund", "reversal", "chargeback", "charge"),
+    *("own", "other"),
 )
 WORDS: Final = frozenset({"status", "currency", "channel"})
 """Columns whose words a mapping may translate."""

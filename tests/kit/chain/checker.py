@@ -106,9 +106,10 @@ def open_after(
 
 
 def _lines(closes: Sequence[Given], name: str) -> Iterator[Row]:
+    """Yield the lines of a file of each close; of a second account's file too."""
     for close in closes:
-        if close.has(name):
-            with (close.folder / name).open(newline="") as file:
+        for path in sorted(close.folder.glob(f"*{name}")) if close.has(name) else []:
+            with path.open(newline="") as file:
                 yield from csv.DictReader(file)
 
 
@@ -122,7 +123,7 @@ def _day_of(row: Row) -> date:
 
 
 def _operator_files(closes: Sequence[Given]) -> list[str]:
-    paths = (path for close in closes for path in close.folder.glob("*_tz.csv"))
+    paths = (path for close in closes for path in close.folder.glob("[!0-9]*_tz.csv"))
     return sorted({path.name for path in paths})
 
 
@@ -164,7 +165,7 @@ def _operators(closes: Sequence[Given], paid: list[Paid]) -> dict[Key, Balance]:
             name = row["reference"] or row["receipt"]
             if row["kind"] == "fee":
                 charged[("operator fee", row["reference"])].add(-amount, day)
-            elif row["kind"] not in {"payout", "refund"}:
+            elif row["kind"] not in {"payout", "refund", "own"}:
                 found[("operator", name)].add(amount, day)
             if row["fee"]:
                 charged[("operator fee", row["reference"])].add(int(row["fee"]), day)
@@ -220,7 +221,9 @@ def _bank(closes: Sequence[Given]) -> dict[Key, Balance]:
     banked = _lines(closes, "bank.csv")
     for row in (row for row in banked if row["kind"] != "charge"):
         day = _day_of(row)
-        name = next((word for word in row["details"].split() if word.startswith("PO")), "?")
+        name = next((word for word in row["details"].split() if word.startswith("PO")), "")
+        if not name:
+            continue  # of no payout
         if ("bank", name) not in found:
             name = f"line {day} {row['amount']}"
         found[("bank", name)].add(int(row["amount"]), day)

@@ -36,6 +36,7 @@ def close_chain(
     left_out: Collection[tuple[int, str]] = (),
     is_nightly: bool = False,
     is_twice: bool = False,
+    tolerance: Tolerance | None = None,
     accounts: Path | None = None,
 ) -> Iterator[Closed]:
     """Close each month with the pack of the one before; `store` is an empty store.
@@ -58,13 +59,16 @@ def close_chain(
             ledger=str(folder / "books.csv") if has_books else "",
             statement="" if (number, "settlement") in left_out else str(folder / "settlement.csv"),
             operator=[
-                str(folder / f"{name.lower()}.csv")
+                str(path)
                 for name in operators
                 if (number, name) not in left_out
+                for path in sorted(folder.glob(f"*{name.lower()}.csv"))
             ],
-            bank=[] if (number, "bank") in left_out else [str(folder / "bank.csv")],
+            bank=[]
+            if (number, "bank") in left_out
+            else [str(path) for path in sorted(folder.glob("*bank.csv"))],
             judged_on=month.last + world.DAY if is_nightly else None,
-            tolerance=Tolerance(settle_days=2) if is_nightly else PLAIN,
+            tolerance=tolerance or (Tolerance(settle_days=2) if is_nightly else PLAIN),
             accounts="" if accounts is None else str(accounts),
             tariff=str(folder / "tariff.toml"),
             previous="" if previous is None else str(previous),

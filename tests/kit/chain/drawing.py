@@ -11,6 +11,7 @@ from tests.kit.chain import world
 from tests.kit.chain.checker import is_named, unfounded
 from tests.kit.chain.closing import close_chain
 from tests.kit.chain.faults import FAULTS, Planter
+from tests.kit.chain.shapes import BESIDE_FAULTS, SHAPES
 
 from kusanya_books.judge import findings
 from kusanya_books.judge.report import ReportVerdict
@@ -40,6 +41,8 @@ class News(msgspec.Struct, frozen=True):
     """Whether an operator pays out itself."""
     habit: str | None = None
     """How the files say what they are of: see `HABITS`."""
+    shapes: Sequence[str] = ()
+    """In what other ways the files are written: see `SHAPES`."""
     left_out: Sequence[tuple[int, str]] = ()
     """Months, and files that their closes are not given."""
     is_twice: bool = False
@@ -93,6 +96,8 @@ def wrong_in(
         planter.contradict(number, by=by)
     if news.habit is not None:
         HABITS[news.habit](made)
+    for name in news.shapes:
+        SHAPES[name](made, rng)
     home.mkdir()
     shutil.copy(store, home / "store.db")
     found: list[str] = []
@@ -159,6 +164,8 @@ def late_news(seed: int) -> News:
     if days == 1:
         files |= {"left_out": [], "is_twice": False}
         files["habit"] = "a day later" if files["habit"] == "a day later" else None
+    shaped = Random(seed * 11)  # noqa: S311 - a repeatable choice
+    files["shapes"] = shaped.sample(BESIDE_FAULTS, shaped.choice([0, 0, 1, 2]))
     return News(silent, heard_by, contradicted, has_books, days, abroad, **files)
 
 

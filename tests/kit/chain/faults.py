@@ -17,6 +17,7 @@ from tests.kit.chain.world import (
     Chain,
     Month,
     Payment,
+    at_of,
     at_operator,
     batch_of,
     booked,
@@ -24,8 +25,6 @@ from tests.kit.chain.world import (
     fact_of,
     moved,
 )
-
-from kusanya.domain.business_day import EAT
 
 Key = tuple[str, str]
 
@@ -69,7 +68,7 @@ class Spot(msgspec.Struct, frozen=True):
     @property
     def at(self) -> datetime:
         """Return the same as an instant."""
-        return datetime(self.then.year, self.then.month, self.then.day, 12, tzinfo=EAT)
+        return at_of(self.then, 12)
 
     def line(self) -> dict[str, Any]:
         """Return the payment's line of the books, taken out of its place."""

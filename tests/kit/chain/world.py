@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any, Final
+from zlib import crc32
 
 import msgspec
 from tests.kit.payments import polled
@@ -110,6 +111,10 @@ class Chain(msgspec.Struct):
     """Days of a channel that the line of another day pays with its own."""
     contradicted: dict[str, tuple[int, Row]] = {}
     """Payments of which the service said something else after all: by which close, and what."""
+    is_fee_in_balance: bool = False
+    """Whether the operator takes the fee beside a line from the balance."""
+    is_newest_first: bool = False
+    """Whether statements begin with the newest line."""
 
     @property
     def settled(self) -> tuple[str, ...]:
@@ -140,6 +145,11 @@ def spans(count: int, days: int | None = None) -> list[tuple[date, date]]:
     if days is not None:
         firsts = [firsts[0] + number * days * DAY for number in range(count + 1)]
     return [(first, after - DAY) for first, after in pairwise(firsts)]
+
+
+def at_of(day: date, hour: int, minute: int = 0) -> datetime:
+    """Return the moment of a day."""
+    return datetime(day.year, day.month, day.day, hour, minute, tzinfo=EAT)
 
 
 def fee_of(channel: str, amount: int) -> int:
@@ -177,7 +187,7 @@ def chain(
             amount = rng.choice(AMOUNTS)
             # One on the last day of each month: what crosses its edge is a part of every close.
             day = last if count == 0 else first + rng.randrange(length) * DAY
-            at = datetime(day.year, day.month, day.day, 8 + count % 12, count % 60, tzinfo=EAT)
+            at = at_of(day, 8 + count % 12, count % 60)
             paid.append(Payment(f"M{number}-{count}", channel, amount, fee_of(channel, amount), at))
         made.payments.append(paid)
     for number, paid in enumerate(made.payments):
@@ -191,7 +201,7 @@ def chain(
 def fact_of(payment: Payment, **said: Any) -> Observation:
     """Return what the service says of a payment."""
     minute = timedelta(minutes=1)
-    phone = f"2557{sum(map(ord, payment.name)) * 7919 % 10**8:08d}"
+    phone = f"2557{crc32(payment.name.encode()) % 10**8:08d}"
     fields = {
         "reference": payment.reference,
         "channel": payment.channel,
@@ -245,7 +255,7 @@ def at_operator(made: Chain, payment: Payment) -> list[Row]:
 
 def credited(name: str, amount: int, day: date, **changed: Any) -> Row:
     """Return the bank's line for a payout."""
-    at = datetime(day.year, day.month, day.day, 10, tzinfo=EAT)
+    at = at_of(day, 10)
     plain = {"at": at, "amount": amount, "currency": currency_of(name), "kind": "payout"}
     return {**plain, "details": f"MOBILE MONEY {name}", **changed}
 
@@ -270,7 +280,7 @@ def _pay_out(made: Chain, number: int) -> None:
         if channel in made.settled:
             month.settlement += _settled(paid, by_item=made.by_item)
         else:
-            at = datetime(day.year, day.month, day.day, 23, tzinfo=EAT)
+            at = at_of(day, 23)
             out = {"kind": "payout", "receipt": name, "reference": "", "amount": -net, "fee": ""}
             month.operator[channel].append({**moved(paid[0]), **out, "at": at})
         target = made.month_of(day + DAY)
@@ -361,10 +371,8 @@ def write(made: Chain, number: int, folder: Path, *, operators: Iterable[str] = 
     _table(folder / "settlement.csv", ITEMS if made.by_item else PAID_OUT, month.settlement)
     for channel in operators:
         each = [one.operator[channel] for one in made.months]
-        # A fee beside a payment may or may not be in the balance: only lines are sure to be.
-        rows = _with_balances(each, number) if made.fee_lines else _dated(each[number])
-        _table(folder / f"{channel.lower()}.csv", MOVED, rows)
-    _table(folder / "bank.csv", BANKED, _with_balances([one.bank for one in made.months], number))
+        _statements(made, each, number, folder / f"{channel.lower()}.csv", MOVED)
+    _statements(made, [one.bank for one in made.months], number, folder / "bank.csv", BANKED)
     rates = "".join(
         f'[[price]]\nchannel = "{name}"\ncurrency = "{currency_of(name)}"\n'
         f'basis_points = "{rate}"\n'
@@ -373,14 +381,27 @@ def write(made: Chain, number: int, folder: Path, *, operators: Iterable[str] = 
     (folder / "tariff.toml").write_text(rates)
 
 
-def _with_balances(each: list[list[Row]], number: int) -> Iterable[Row]:
+def _statements(
+    made: Chain, each: list[list[Row]], number: int, path: Path, columns: tuple[str, ...]
+) -> None:
+    """Write a month's statements of an operator or the bank: a file for each `account`."""
+    names = {row.get("account", "") for rows in each for row in rows}
+    for place, name in enumerate(sorted(names or {""}), start=1):
+        rows = list(_with_balances(made, each, number, name))
+        target = path if place == 1 else path.with_name(f"{place}_{path.name}")
+        _table(target, columns, rows[::-1] if made.is_newest_first else rows)
+
+
+def _with_balances(made: Chain, each: list[list[Row]], number: int, account: str) -> Iterable[Row]:
     """Yield a month's lines, the balance beside each; it goes on where the last month ended."""
     balances = Counter({"TZS": 1_000_000, "KES": 50_000})
-    for row in (row for rows in each[:number] for row in rows):
-        balances[row["currency"]] += row["amount"]
-    for row in _dated(each[number]):
-        balances[row["currency"]] += row["amount"]
-        yield {**row, "balance": balances[row["currency"]]}
+    mine = [[row for row in rows if row.get("account", "") == account] for rows in each]
+    for place, rows in enumerate(mine[: number + 1]):
+        for row in _dated(rows):
+            fee = int(row.get("fee") or 0) if made.is_fee_in_balance else 0
+            balances[row["currency"]] += row["amount"] - fee
+            if place == number:
+                yield {**row, "balance": balances[row["currency"]]}
 
 
 def _dated(rows: list[Row]) -> list[Row]:
@@ -404,7 +425,7 @@ def learn(store: Store, made: Chain, number: int) -> None:
         store.record(fact)
     if number in made.silent_from:
         return
-    at = datetime(month.last.year, month.last.month, month.last.day, 12, tzinfo=EAT) + 2 * DAY
+    at = at_of(month.last + 2 * DAY, 12)
     for one in (one for paid in made.payments for one in paid):
         by, other = made.contradicted.get(one.name, (-1, {}))
         if by == number:

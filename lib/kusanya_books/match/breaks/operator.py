@@ -25,6 +25,9 @@ OPERATOR: Final[dict[str, BreakRule]] = {
     "operator_payout": BreakRule(
         EXPECTED, "paid out by the operator", "See the bank's statement.", "kind = 'payout'"
     ),
+    "operator_own": BreakRule(
+        EXPECTED, "the shop's own money, of no customer", "None.", "kind = 'own'"
+    ),
     "operator_refund_booked": BreakRule(
         EXPECTED, "taken back at the operator, and the books say so", "None.", "is_booked_back"
     ),
@@ -64,7 +67,7 @@ OPERATOR: Final[dict[str, BreakRule]] = {
     "operator_other": BreakRule(
         BREAK,
         "neither a payment nor of another known kind",
-        "Say in the mapping what it is.",
+        "Say in the mapping what it is: own, where no customer paid it.",
         "has_line AND (kind <> 'payment' OR NOT is_in)",
     ),
     "operator_outcome_unknown": BreakRule(

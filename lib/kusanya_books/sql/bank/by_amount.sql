@@ -65,17 +65,3 @@ counted AS (
 )
 
 SELECT move, id FROM counted WHERE payouts = 1 AND credits = 1;
-
-CREATE TEMP TABLE rest_payouts AS
-SELECT p.*
-FROM left_payouts AS p
-ANTI JOIN by_order AS o ON o.id = p.id
-ANTI JOIN by_day AS d ON d.id = p.id
-WHERE p.day IS NOT NULL AND p.amount > 0;
-
-CREATE TEMP TABLE rest_credits AS
-SELECT c.*
-FROM left_credits AS c
-ANTI JOIN by_order AS o ON o.move = c.move
-ANTI JOIN by_day AS d ON d.move = c.move
-WHERE c.amount > 0;

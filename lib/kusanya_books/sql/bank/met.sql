@@ -2,9 +2,14 @@
 CREATE TEMP TABLE edges AS
 SELECT move, id, 'name' AS match_rule, form FROM by_name
 UNION ALL
-SELECT move, id, 'amount_day' AS match_rule, 'one' AS form FROM by_order
-UNION ALL
-SELECT move, id, 'amount_day' AS match_rule, 'one' AS form FROM by_day
+SELECT move, id, 'amount_day' AS match_rule, 'one' AS form
+FROM (
+    SELECT move, id FROM by_order
+    UNION ALL
+    SELECT move, id FROM by_day
+    UNION ALL
+    SELECT move, id FROM by_turn
+) AS by_amount
 UNION ALL
 SELECT move, id, 'sum' AS match_rule, 'together' AS form FROM together
 UNION ALL

@@ -40,6 +40,7 @@ summed AS (
         m.currency,
         m.leg,
         m.at AS moved_at,
+        m.day,
         m.balance,
         d.direction * m.line_no AS place,
         sum(m.amount) OVER in_file AS moved,
@@ -83,6 +84,7 @@ placed AS (
         s.currency,
         s.leg,
         s.moved_at,
+        s.day,
         s.place,
         s.balance,
         s.step,
@@ -128,6 +130,8 @@ runs AS (
         leg,
         min(moved_at) AS begins,
         max(moved_at) AS ends,
+        min(day) AS first_day,
+        max(day) AS last_day,
         sum(CASE WHEN begins_run = 1 THEN balance - said ELSE 0 END) AS opening,
         sum(CASE WHEN place = last_place THEN balance ELSE 0 END) AS closing
     FROM ends_of_runs
@@ -152,11 +156,11 @@ sums_said AS (
 -- Each end leads to one beginning of the same balance, the latest to the latest. A run that comes to
 -- nothing goes on with itself: it counts only where no other one has its balance.
 edges AS (
-    SELECT account, currency, input, run, leg, 0 AS is_end, begins AS moment, begins, ends, opening AS balance
+    SELECT account, currency, input, run, leg, 0 AS is_end, begins AS moment, first_day, last_day, opening AS balance
     FROM runs
     WHERE opening <> closing
     UNION ALL
-    SELECT account, currency, input, run, leg, 1 AS is_end, ends AS moment, begins, ends, closing AS balance
+    SELECT account, currency, input, run, leg, 1 AS is_end, ends AS moment, first_day, last_day, closing AS balance
     FROM runs
     WHERE opening <> closing
 ),
@@ -187,15 +191,15 @@ still AS (
 
 -- Where nothing goes on exactly, a run goes on with what ended last before it began: lines lack.
 loose AS (
-    SELECT account, currency, input, run, leg, is_end, moment, begins, ends, balance
+    SELECT account, currency, input, run, leg, is_end, moment, first_day, last_day, balance
     FROM ranked
     WHERE place_back > CASE WHEN is_end = 1 THEN starts ELSE stops END
     UNION ALL
-    SELECT account, currency, input, run, leg, 0 AS is_end, begins AS moment, begins, ends, opening
+    SELECT account, currency, input, run, leg, 0 AS is_end, begins AS moment, first_day, last_day, opening
     FROM still
     WHERE place = 1
     UNION ALL
-    SELECT account, currency, input, run, leg, 1 AS is_end, ends AS moment, begins, ends, closing
+    SELECT account, currency, input, run, leg, 1 AS is_end, ends AS moment, first_day, last_day, closing
     FROM still
     WHERE place = 1
 ),
@@ -240,14 +244,18 @@ across_files AS (
     FROM left_over
 ),
 
--- Two statements of a bank that are of one day are two accounts.
+-- Two statements of one day alone are of two wallets or accounts; a bank writes those into one file.
 starts AS (
     SELECT
         s.account,
         s.currency,
         s.balance,
         CASE
-            WHEN s.leg = 'bank' AND e.begins = s.begins AND e.ends = s.ends THEN NULL
+            WHEN (s.leg = 'bank' OR s.end_in_file IS NULL)
+                AND e.first_day = s.last_day
+                AND e.last_day = s.last_day
+                AND s.first_day = s.last_day
+                THEN NULL
             ELSE e.balance
         END AS balance_before
     FROM in_file AS s

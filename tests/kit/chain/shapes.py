@@ -1,0 +1,432 @@
+"""The shapes that a shop's files may have: the same chain of months, written in another way.
+
+None of them is a fault: a clean chain of any shape is clean, and every close of it is reconciled.
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from random import Random
+from typing import Any, Final
+
+import msgspec
+from tests.kit.chain.world import (
+    DAY,
+    OPERATORS,
+    Chain,
+    Month,
+    Payment,
+    Row,
+    at_of,
+    booked,
+    chain,
+    credited,
+    fact_of,
+    moved,
+)
+
+from kusanya.state.observation import Observation
+
+
+def two_tills(made: Chain, rng: Random) -> None:
+    """Let each operator write two statements, one a till; the payments come to both in turn.
+
+    Of tills of which one was closed before the other opened nobody can tell that they are two.
+    """
+    is_nightly = made.months[0].first == made.months[0].last
+    for channel in OPERATORS:
+        each = [sum(one.channel == channel for one in paid) for paid in made.payments]
+        if min(each) < 3 and not is_nightly:
+            continue
+        paid = [one for each in made.payments for one in each if one.channel == channel]
+        names = [one.reference for one in sorted(paid, key=lambda one: one.at)]
+        for month in made.months:
+            for row in month.operator[channel]:
+                is_second = row["reference"] in names and names.index(row["reference"]) % 2
+                row["account"] = "b" if is_second else "a"
+
+
+def fees_in_the_balance(made: Chain, rng: Random) -> None:
+    """Let the operator take the fee beside a line from its balance."""
+    made.is_fee_in_balance = not made.fee_lines
+
+
+def two_banks(made: Chain, rng: Random) -> None:
+    """Let some channels be paid out to another bank."""
+    for month in made.months:
+        for row in month.bank:
+            row["account"] = (
+                "b" if any(one in row["details"] for one in ("POTIGO", "POAIR")) else "a"
+            )
+
+
+def one_credit_a_day(made: Chain, rng: Random) -> None:
+    """Let the provider send what it pays out on a day, and in a currency, as one credit."""
+    for month in made.months:
+        sums: dict[tuple[date, str], int] = {}
+        own = [row for row in month.bank if _is_own(made, row)]
+        for row in month.bank:
+            if row not in own:
+                key = row["at"].date(), row["currency"]
+                sums[key] = sums.get(key, 0) + row["amount"]
+        month.bank = own
+        for (day, currency), amount in sums.items():
+            line = credited("SETTLEMENT", amount, day, currency=currency)
+            month.bank.append({**line, "details": f"EFT SETTLEMENT {day:%d%m%y}"})
+
+
+def _is_own(made: Chain, row: Row) -> bool:
+    """Return whether an operator that pays out by itself sent a credit."""
+    return made.direct and "POAIRTEL" in row["details"]
+
+
+def nameless_credits(made: Chain, rng: Random) -> None:
+    """Let the bank name no payout."""
+    for month in made.months:
+        for row in month.bank:
+            row["details"] = "EFT CREDIT MOBILE MONEY"
+
+
+def other_money_at_the_bank(made: Chain, rng: Random) -> None:
+    """Let the bank's account serve for rent, salaries, customers' transfers and charges too."""
+    for month in made.months:
+        for name, amount in (
+            *(("RENT", -350_000), ("SALARIES", -1_234_500), ("TRANSFER J MUSHI", 77_000)),
+            *(("CASH DEPOSIT", 410_000), ("MONTHLY FEE", -11_800), ("CHQ 000123", -1_000)),
+        ):
+            day = month.first + rng.randrange((month.last - month.first).days + 1) * DAY
+            kind = "charge" if "FEE" in name else "other"
+            line = credited(name, amount, day, kind=kind)
+            month.bank.append({**line, "details": name})
+
+
+def other_money_at_the_operator(made: Chain, rng: Random) -> None:
+    """Let the till pay suppliers, and be filled up."""
+    for month in made.months:
+        for channel, rows in month.operator.items():
+            for number, (name, amount) in enumerate(
+                (("Pay bill to 400200", -45_000), ("Float top up", 60_000), ("Airtime", -2_000))
+            ):
+                day = month.first + rng.randrange((month.last - month.first).days + 1) * DAY
+                at = at_of(day, 7, 30)
+                rows.append(
+                    {
+                        "at": at,
+                        "receipt": f"OT{channel[:2]}{month.first:%m%d}{number}",
+                        "reference": "",
+                        "amount": amount,
+                        "currency": "TZS",
+                        "fee": "",
+                        "channel": channel,
+                        "kind": "own",
+                        "details": name,
+                    }
+                )
+
+
+def refunds(made: Chain, rng: Random) -> None:
+    """Let the shop pay some payments back, whole or in part; the provider keeps its fee."""
+    for number, month in enumerate(made.months):
+        for payment in _some(made, number, rng, 2):
+            part = rng.choice([payment.amount, payment.amount // 2])
+            day = min(payment.at.date() + DAY, month.last)
+            month.books.append(booked(payment, amount=-part, kind="refund", booked_at=day))
+            if payment.channel in OPERATORS:
+                at = at_of(day, 21)
+                receipt = f"RF{payment.receipt}"
+                back = moved(payment, amount=-part, kind="refund", at=at, receipt=receipt, fee="")
+                month.operator[payment.channel].append(back)
+
+
+def _some(made: Chain, number: int, rng: Random, count: int) -> list[Payment]:
+    paid = made.payments[number]
+    return rng.sample(paid, min(count, len(paid)))
+
+
+def two_lines_in_the_books(made: Chain, rng: Random) -> None:
+    """Let the shop book some payments in two lines of one order."""
+    for number, month in enumerate(made.months):
+        names = {one.reference for one in _some(made, number, rng, 3)}
+        for row in [row for row in month.books if row["reference"] in names]:
+            if row["kind"] == "payment":
+                month.books.append({**row, "amount": row["amount"] - 400})
+                row["amount"] = 400
+
+
+def unpaid_in_the_books(made: Chain, rng: Random) -> None:
+    """Let the books hold orders that nobody paid, as unpaid."""
+    for number, month in enumerate(made.months):
+        for payment in _some(made, number, rng, 3):
+            row = booked(payment, reference=f"OPEN-{payment.name}", status="not_paid")
+            month.books.append(row)
+
+
+def around_midnight(made: Chain, rng: Random) -> None:
+    """Let payments be made in the first and the last minute of their day."""
+    for number, paid in enumerate(made.payments):
+        for place, one in enumerate(paid):
+            at = rng.choice(
+                [
+                    one.at.replace(hour=0, minute=0, second=place % 60),
+                    one.at.replace(hour=23, minute=59, second=place % 60),
+                ]
+            )
+            _at(made, number, one.name, at)
+
+
+def _at(made: Chain, number: int, name: str, at: datetime) -> None:
+    month, paid = made.months[number], made.payments[number]
+    place = next(place for place, one in enumerate(paid) if one.name == name)
+    old = paid[place]
+    paid[place] = msgspec.structs.replace(old, at=at)
+    for rows in month.operator.values():
+        for row in rows:
+            if row["receipt"] == old.receipt:
+                row["at"] = at
+            elif row["kind"] == "payout":
+                row["at"] = row["at"].replace(hour=23, minute=59, second=59, microsecond=999)
+    month.facts = [
+        msgspec.structs.replace(
+            _with(fact, completed_at=at, created_at=at - timedelta(minutes=1)), observed_at=at
+        )
+        if fact.collection.id == old.collection
+        else fact
+        for fact in month.facts
+    ]
+
+
+def _with(fact: Observation, **changed: Any) -> Observation:
+    collection = msgspec.structs.replace(fact.collection, **changed)
+    return msgspec.structs.replace(fact, collection=collection)
+
+
+def weekly_payouts(made: Chain, rng: Random) -> None:
+    """Let the provider pay out on Mondays for the seven days before, in one sum a channel."""
+    sums: dict[str, Row] = {}
+    for month in made.months:
+        month.bank = [row for row in month.bank if _is_own(made, row)]
+        for row in month.settlement:
+            day = row["business_day"]
+            monday = day + (7 - day.weekday()) * DAY
+            name = f"PO{row['channel'].partition('_')[0]}W{monday:%y%m%d}"
+            row["batch_id"] = name
+            line = sums.setdefault(name, credited(name, 0, monday))
+            line["amount"] += row["net"]
+    for line in sums.values():
+        target = made.month_of(line["at"].date())
+        if target is not None:
+            target.bank.append(line)
+
+
+def weekends(made: Chain, rng: Random) -> None:
+    """Let the bank credit on Mondays what is due on a weekend, each payout by itself."""
+    lines = [(row, row["at"].date()) for month in made.months for row in month.bank]
+    for month in made.months:
+        month.bank = []
+    for row, day in lines:
+        then = day + max(0, 7 - day.weekday()) * DAY if day.weekday() > 4 else day
+        target = made.month_of(then)
+        if target is not None:
+            target.bank.append({**row, "at": row["at"] + (then - day)})
+
+
+def payouts_in_parts(made: Chain, rng: Random) -> None:
+    """Let the bank credit some payouts in two parts on one day."""
+    for month in made.months:
+        for row in rng.sample(month.bank, min(3, len(month.bank))):
+            part = row["amount"] // 3
+            row["amount"] -= part
+            month.bank.append({**row, "amount": part, "at": row["at"] + timedelta(minutes=5)})
+
+
+def day_sums_in_the_books(made: Chain, rng: Random) -> None:
+    """Let the books have one line for all payments of a day and channel."""
+    for month in made.months:
+        sums: dict[tuple[date, str], Row] = {}
+        for row in month.books:
+            if row["kind"] == "payment" and row["status"] == "paid":
+                key = row["booked_at"], row["channel"]
+                line = sums.setdefault(key, {**row, "reference": "", "amount": 0})
+                line["amount"] += row["amount"]
+        rest = [row for row in month.books if row["kind"] != "payment"]
+        month.books = [*rest, *sums.values()]
+
+
+def failed_first(made: Chain, rng: Random) -> None:
+    """Let some orders fail before they are paid, once or twice."""
+    for number, month in enumerate(made.months):
+        for payment in _some(made, number, rng, 4):
+            for attempt in range(rng.choice([1, 2])):
+                failed = msgspec.structs.replace(
+                    payment,
+                    name=f"{payment.name}#f{attempt}",
+                    at=payment.at - (attempt + 2) * timedelta(minutes=2),
+                )
+                month.facts.append(
+                    fact_of(failed, completed_at=None, status="failed", failure_code="declined")
+                )
+
+
+def spelled_otherwise(made: Chain, rng: Random) -> None:
+    """Let people type references in their own way."""
+    for month in made.months:
+        for row in month.books:
+            name = row["reference"]
+            row["reference"] = rng.choice([name, name.lower(), name.title(), f" {name} "])
+
+
+def over_the_edge(made: Chain, rng: Random) -> None:
+    """Let the first payment of each month be asked for in the last minutes of the month before."""
+    for number in range(1, len(made.months)):
+        month = made.months[number]
+        asked = at_of(month.first, 23, 58) - DAY
+        firsts = [one for one in made.payments[number] if one.at.date() == month.first][:1]
+        names = {one.collection for one in firsts}
+        month.facts = [
+            _with(fact, created_at=asked) if fact.collection.id in names else fact
+            for fact in month.facts
+        ]
+
+
+def fees_in_one_sum(made: Chain, rng: Random) -> None:
+    """Let an operator charge the fees of a period in one line on its last day."""
+    if not made.fee_lines:
+        return
+    for month in made.months:
+        for channel, rows in month.operator.items():
+            fees = [row for row in rows if row["kind"] == "fee"]
+            if not fees:
+                continue
+            rest = [row for row in rows if row["kind"] != "fee"]
+            day = month.last
+            at = at_of(day, 22)
+            total = {**fees[0], "at": at, "receipt": f"FE{channel[:2]}{day:%y%m%d}"}
+            total |= {"reference": "", "amount": sum(row["amount"] for row in fees)}
+            month.operator[channel] = [*rest, total]
+
+
+def newest_first(made: Chain, rng: Random) -> None:
+    """Let statements begin with the newest line."""
+    made.is_newest_first = True
+
+
+def overlapping_files(made: Chain, rng: Random) -> None:
+    """Let the files of each month hold the last three days of the month before again."""
+    lines = [_lines(month) for month in made.months]
+    for number in range(len(made.months) - 1, 0, -1):
+        month, before = made.months[number], lines[number - 1]
+        since = month.first - 3 * DAY
+        month.books[:0] = [row for row in before["books"] if row["booked_at"] >= since]
+        month.bank[:0] = [row for row in before["bank"] if row["at"].date() >= since]
+        month.settlement[:0] = [row for row in before["settlement"] if row["business_day"] >= since]
+        for channel in OPERATORS:
+            month.operator[channel][:0] = [
+                row for row in before[channel] if row["at"].date() >= since
+            ]
+
+
+def _lines(month: Month) -> dict[str, list[Row]]:
+    return {
+        "books": list(month.books),
+        "bank": list(month.bank),
+        "settlement": list(month.settlement),
+        **{channel: list(rows) for channel, rows in month.operator.items()},
+    }
+
+
+def quiet_channel(made: Chain, rng: Random) -> None:
+    """Let an operator take nothing in one month, and write an empty statement."""
+    number = rng.randrange(1, len(made.months))
+    _forget(made, number, lambda one: one.channel == "MPESA_TZ")
+
+
+def quiet_month(made: Chain, rng: Random) -> None:
+    """Let nothing be paid in one month but on its last day."""
+    number = rng.randrange(len(made.months))
+    last = made.months[number].last
+    _forget(made, number, lambda one: one.at.date() != last)
+
+
+def _forget(made: Chain, number: int, is_forgotten: Callable[[Payment], bool]) -> None:
+    month = made.months[number]
+    gone = [one for one in made.payments[number] if is_forgotten(one)]
+    made.payments[number] = [one for one in made.payments[number] if not is_forgotten(one)]
+    collections, batches = {one.collection for one in gone}, {one.batch for one in gone}
+    left = {one.batch for one in made.payments[number]}
+    names, receipts = {one.reference for one in gone}, {one.receipt for one in gone}
+    assert not batches & left
+    month.facts = [one for one in month.facts if one.collection.id not in collections]
+    month.books = [row for row in month.books if row["reference"] not in names]
+    month.settlement = [row for row in month.settlement if row["batch_id"] not in batches]
+    for channel in OPERATORS:
+        month.operator[channel] = [
+            row for row in month.operator[channel] if row["receipt"] not in receipts | batches
+        ]
+    for one in made.months:
+        one.bank = [row for row in one.bank if not any(name in row["details"] for name in batches)]
+
+
+LATE: Final = {"weekly payouts": 7, "weekends": 3}
+"""After how many days a day is paid out, where that is not the next one."""
+SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
+    # What changes the payments comes first, then what is paid out, then how it is written.
+    "a quiet channel": quiet_channel,
+    "a quiet month": quiet_month,
+    "around midnight": around_midnight,
+    "refunds": refunds,
+    "two lines in the books": two_lines_in_the_books,
+    "unpaid in the books": unpaid_in_the_books,
+    "failed first": failed_first,
+    "over the edge": over_the_edge,
+    "fees in one sum": fees_in_one_sum,
+    "spelled otherwise": spelled_otherwise,
+    "day sums in the books": day_sums_in_the_books,
+    "weekly payouts": weekly_payouts,
+    "weekends": weekends,
+    "payouts in parts": payouts_in_parts,
+    "one credit a day": one_credit_a_day,
+    "two banks": two_banks,
+    "nameless credits": nameless_credits,
+    "other money at the bank": other_money_at_the_bank,
+    "other money at the operator": other_money_at_the_operator,
+    "two tills": two_tills,
+    "fees in the balance": fees_in_the_balance,
+    "newest first": newest_first,
+    "overlapping files": overlapping_files,
+}
+BESIDE_FAULTS: Final = (
+    *("unpaid in the books", "failed first", "over the edge", "two banks", "two tills"),
+    *("other money at the bank", "other money at the operator", "fees in the balance"),
+    "newest first",
+)
+"""Shapes that change no row which a fault may change."""
+
+
+def drawn(seed: int) -> tuple[Chain, list[str]]:
+    """Return a seed's clean chain of months, weeks or nights, and its shapes, one in turn.
+
+    Of an operator that takes nothing in the first of them nobody knows that it has a statement.
+    """
+    for again in itertools.count():
+        rng = Random(seed * 1_009 + again)  # noqa: S311 - a repeatable choice
+        days = rng.choice([None, None, 7, 1])
+        made = chain(
+            rng,
+            months=5 if days == 1 else 3,
+            size=rng.randint(10, 24),
+            days=days,
+            by_item=rng.random() < 0.4,
+            fee_lines=rng.random() < 0.5,
+            direct=rng.random() < 0.3,
+            abroad=rng.random() < 0.3,
+        )
+        counts = Counter(one.channel for one in made.payments[0])
+        if all(counts[channel] > 3 for channel in OPERATORS):
+            break
+    more = rng.sample(list(SHAPES), rng.choice([0, 1, 2, 3]))
+    chosen = {list(SHAPES)[seed % len(SHAPES)], *more}
+    names = [name for name in SHAPES if name in chosen]
+    for name in names:
+        SHAPES[name](made, rng)
+    return made, names
