@@ -76,7 +76,6 @@ class _Operator:
             ("chargeback", "operator_chargeback"),
             ("reversal", "operator_reversal_alone"),
             ("other", "operator_other"),
-            ("own", "operator_own"),
         ):
             row = next(self.spare)
             extra = self._add(f"{kind}{number}", row, kind=kind, amount=-7_777 - number)

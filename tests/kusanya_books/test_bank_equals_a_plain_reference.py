@@ -294,7 +294,9 @@ class Leg:
         self.edges: dict[tuple[Move, int], tuple[str, str]] = {}
         self.seconds: set[Move] = set()
         self.paid_again: set[Move] = set()
+        self.remembered: set[Move] = set()
         self._by_name()
+        self._as_it_was(shown)
         self._by_amount()
         self._by_sum()
         self._in_turn()
@@ -306,7 +308,7 @@ class Leg:
         met_moves = {move for move, _ in self.edges}
         met = {one for _, one in self.edges}
         left = [one for one, p in self.payouts.items() if p["amount"] != 0 and one not in met]
-        gone = {*met_moves, *self.seconds, *self.taking_back}
+        gone = {*met_moves, *self.seconds, *self.taking_back, *self.remembered}
         rest = [m for m in self.credits if m not in gone]
         return left, rest
 
@@ -378,6 +380,32 @@ class Leg:
                 together, parts = form(edge)
                 said = "together" if together else "parts" if parts else "one"
                 self._meet({edge}, "name", said)
+
+    def _as_it_was(self, shown: list[Row]) -> None:
+        """Let what was shown before be paid by a credit of its day."""
+        left, rest = self._free()
+        named = {one for _, one in self.edges}
+        twins: dict[Any, list[int]] = defaultdict(list)
+        for one, p in sorted(self.payouts.items()):
+            twins[said_by(p)].append(one)
+        free = {move: self.moves[move] for move in sorted(rest)}
+        found: Edges = set()
+        for was in sorted(shown, key=lambda was: (was["day"], was["payout"], was["bank_day"])):
+            mine = twins[said_by(was)]
+            one = mine.pop(0) if mine else 0
+            fits = [
+                move
+                for move, m in free.items()
+                if (m["day"], m["amount"]) == (was["bank_day"], was["amount"])
+            ]
+            if one in named or not fits:
+                continue
+            del free[fits[0]]
+            if one in left:
+                found.add((fits[0], one))
+            else:
+                self.remembered.add(fits[0])
+        self._meet(found, "amount_day", "one")
 
     def _by_amount(self) -> None:
         left, rest = self._free()

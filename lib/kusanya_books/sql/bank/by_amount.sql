@@ -1,3 +1,65 @@
+-- What an earlier period saw credited is paid as it was then, by a credit of that day and amount.
+CREATE TEMP TABLE remembered AS
+WITH known AS (
+    SELECT
+        *,
+        row_number() OVER (
+            PARTITION BY currency, payout, day, amount ORDER BY bank_day, id
+        ) AS twin
+    FROM shown_before
+),
+
+listed AS (
+    SELECT
+        id,
+        currency,
+        payout,
+        day,
+        amount,
+        row_number() OVER (PARTITION BY currency, payout, day, amount ORDER BY id) AS twin
+    FROM payouts
+),
+
+named AS (
+    SELECT
+        p.id,
+        b.currency,
+        b.amount,
+        b.bank_day AS day,
+        row_number() OVER (
+            PARTITION BY b.currency, b.amount, b.bank_day ORDER BY b.day, b.payout, b.twin
+        ) AS place
+    FROM known AS b
+    LEFT JOIN listed AS p
+        ON p.currency = b.currency
+        AND p.payout = b.payout
+        AND p.day = b.day
+        AND p.amount = b.amount
+        AND p.twin = b.twin
+    ANTI JOIN by_name AS n ON n.id = p.id
+),
+
+ranked AS (
+    SELECT
+        move,
+        currency,
+        amount,
+        day,
+        row_number() OVER (PARTITION BY currency, amount, day ORDER BY move) AS place
+    FROM left_credits
+)
+
+SELECT c.move, n.id
+FROM named AS n
+INNER JOIN ranked AS c
+    ON c.currency = n.currency AND c.amount = n.amount AND c.day = n.day AND c.place = n.place;
+
+CREATE TEMP TABLE open_payouts AS
+SELECT p.* FROM left_payouts AS p ANTI JOIN remembered AS r ON r.id = p.id;
+
+CREATE TEMP TABLE open_credits AS
+SELECT c.* FROM left_credits AS c ANTI JOIN remembered AS r ON r.move = c.move;
+
 -- Equal amounts meet in the order of their days where both sides have as many of them, or where
 -- within the days a payout takes exactly one is left on both sides.
 CREATE TEMP TABLE by_order AS
@@ -6,7 +68,7 @@ WITH ranked_payouts AS (
         *,
         row_number() OVER (PARTITION BY currency, amount ORDER BY day, id) AS place,
         count(*) OVER (PARTITION BY currency, amount) AS many
-    FROM left_payouts
+    FROM open_payouts
 ),
 
 ranked_credits AS (
@@ -14,7 +76,7 @@ ranked_credits AS (
         *,
         row_number() OVER (PARTITION BY currency, amount ORDER BY day, move) AS place,
         count(*) OVER (PARTITION BY currency, amount) AS many
-    FROM left_credits
+    FROM open_credits
 ),
 
 ordered AS (
@@ -46,8 +108,8 @@ SEMI JOIN whole AS w ON w.currency = o.currency AND w.amount = o.amount;
 CREATE TEMP TABLE by_day AS
 WITH edges AS (
     SELECT c.move, p.id
-    FROM left_payouts AS p
-    INNER JOIN left_credits AS c
+    FROM open_payouts AS p
+    INNER JOIN open_credits AS c
         ON c.currency = p.currency
         AND c.amount = p.amount
         AND date_diff('day', p.day, c.day) BETWEEN 0 AND {settle_days}

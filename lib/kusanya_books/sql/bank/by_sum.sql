@@ -1,14 +1,14 @@
 -- Exact sums of what is left; what fits in more than one way is not matched.
 CREATE TEMP TABLE rest_payouts AS
 SELECT p.*
-FROM left_payouts AS p
+FROM open_payouts AS p
 ANTI JOIN by_order AS o ON o.id = p.id
 ANTI JOIN by_day AS d ON d.id = p.id
 WHERE p.day IS NOT NULL AND p.amount > 0;
 
 CREATE TEMP TABLE rest_credits AS
 SELECT c.*
-FROM left_credits AS c
+FROM open_credits AS c
 ANTI JOIN by_order AS o ON o.move = c.move
 ANTI JOIN by_day AS d ON d.move = c.move
 WHERE c.amount > 0;
@@ -126,7 +126,7 @@ SELECT e.move, e.id FROM edges AS e ANTI JOIN contested AS x ON x.id = e.id;
 -- What still waits, in its order: see `in_turn`.
 CREATE TEMP VIEW waiting_payouts AS
 SELECT p.id, p.currency, p.amount, p.day::TIMESTAMP AS day, p.is_perhaps
-FROM left_payouts AS p
+FROM open_payouts AS p
 ANTI JOIN by_order AS o ON o.id = p.id
 ANTI JOIN by_day AS d ON d.id = p.id
 ANTI JOIN together AS t ON t.id = p.id
@@ -135,7 +135,7 @@ ORDER BY p.day, p.id;
 
 CREATE TEMP VIEW waiting_credits AS
 SELECT c.move, c.currency, c.amount, c.day::TIMESTAMP AS day, c.kind = 'payout' AS is_payout
-FROM left_credits AS c
+FROM open_credits AS c
 ANTI JOIN by_order AS o ON o.move = c.move
 ANTI JOIN by_day AS d ON d.move = c.move
 ANTI JOIN together AS t ON t.move = c.move

@@ -4,6 +4,8 @@ SELECT move, id, 'name' AS match_rule, form FROM by_name
 UNION ALL
 SELECT move, id, 'amount_day' AS match_rule, 'one' AS form
 FROM (
+    SELECT move, id FROM remembered WHERE id IS NOT NULL
+    UNION ALL
     SELECT move, id FROM by_order
     UNION ALL
     SELECT move, id FROM by_day
