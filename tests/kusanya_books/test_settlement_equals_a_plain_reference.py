@@ -1,7 +1,7 @@
 """Settlement against its rules written as plain loops: verdicts, balances and both bridges."""
 # ruff: noqa: C901, PLR0912, PLR0915 - the rules stand here as plainly as they are stated
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, date, datetime, timedelta
 from random import Random
@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kit.books import books_of
 from tests.kit.frames import breaks_of
 from tests.kit.statements import statement_of
 from tests.kusanya_books.plain_legs import Row, check_order, day_of, drawn, first
@@ -36,6 +37,7 @@ STANDING = {
     "settlement_zero": EXPECTED,
     "settlement_other_period": EXPECTED,
     "settlement_read_before": EXPECTED,
+    "settlement_refund_booked": EXPECTED,
     "settlement_within_tolerance": EXPECTED,
 }
 DAY_UNIT = 3
@@ -60,6 +62,15 @@ EXTRAS: dict[str, Sequence[Any]] = {
     "net": [98, 100, 198, -98, -100, 0],
     "batch_id": ["A", "B", None],
 }
+BOOKED: dict[str, Sequence[Any]] = {
+    "reference": ["R0", "r1", " R1", "R2", None],
+    "currency": ["TZS", "TZS", "TZS", "KES"],
+    "amount": [-100, -100, -98, -200, 100],
+    "kind": ["refund", "refund", "chargeback", "credit_note", "reversal", "payment", "charge"],
+    "status": ["paid", "paid", "paid", "not_paid"],
+    "at": [START, START + timedelta(days=4)],
+}
+BACK = frozenset({"refund", "chargeback", "credit_note", "reversal"})
 CHANGES = [
     *("as it is", "as it is", "late", "next", "gone", "gone", "gone", "twice", "again", "halves"),
     *("+1", "-1", "+9", "-9", "fee", "fee, net", "two days"),
@@ -81,6 +92,7 @@ def prepared(given_rows: list[Row], name: str = "") -> list[Row]:
         {
             **row,
             "id": f"{name}col_{number}",
+            "reference": f"{name}R{number // 2}",
             "completed_at": row["created_at"] if row["status"] in {"succeeded", "failed"} else None,
         }
         for number, row in enumerate(given_rows, start=1)
@@ -157,6 +169,8 @@ class Earlier(msgspec.Struct):
     days: frozenset[date] = frozenset()
     payers: frozenset[tuple[str, str]] = frozenset()
     """Channels and currencies that operators pay out themselves."""
+    books: list[Row] = []
+    """Lines of the books of now."""
     settled: frozenset[str] = frozenset()
     """Channels that its statements named: of these no day waits beside what is owed."""
 
@@ -262,13 +276,48 @@ def with_units(lines: list[Row]) -> list[Row]:
     return found
 
 
+def refunds_among(rows: list[Row], lines: list[Row], before: Earlier) -> set[int]:
+    """Return the numbers of the lines that take back what the books give back."""
+    left: Counter[Any] = Counter()
+    old: Counter[Any] = Counter()
+    for one in before.books:
+        if one["kind"] in BACK and one["status"] == "paid" and one["reference"]:
+            key = (one["reference"].strip().lower(), one["currency"], one["amount"])
+            left[key] += 1
+            old[key] += day_of(one["at"]) < WEEK.first
+    orders = {(row["id"], row["currency"]): row["reference"].lower() for row in rows}
+    read = {reading_of(line) for line in before.read}
+    used = Counter(
+        (orders[line["collection_id"], line["currency"]], line["currency"])
+        for line in {reading_of(line): line for line in before.read}.values()
+        if line["net"] < 0 and (line["collection_id"], line["currency"]) in orders
+    )
+    for key in left:
+        left[key] -= min(old[key], used[key[:2]])
+    found = set()
+    for line in sorted(lines, key=lambda line: line["line_no"]):
+        order = orders.get((line["collection_id"], line["currency"]))
+        if line["net"] < 0 and order is not None and reading_of(line) not in read:
+            key = order, line["currency"], -abs(line["gross"] or line["net"])
+            left[key] -= 1
+            if left[key] >= 0:
+                found.add(line["line_no"])
+    return found
+
+
 def reading_of(line: Row) -> tuple[Any, ...]:
     names = ("day", "batch_id", "collection_id", "channel", "currency", "net")
     return tuple(line[name] for name in names)
 
 
 def judged(
-    rows: list[Row], lines: list[Row], before: Earlier, known: Collection[str], *, item: bool
+    rows: list[Row],
+    lines: list[Row],
+    before: Earlier,
+    known: Collection[str],
+    refunds: Collection[int],
+    *,
+    item: bool,
 ) -> list[Row]:
     said_owed: dict[Unit, date] = {}
     for o in before.owed:
@@ -286,6 +335,8 @@ def judged(
     lines = with_units(lines if item else placed(rows, lines, before))
     for line in lines:
         line["is_read"] = line["is_read"] and line["day"] < WEEK.first
+        if line["line_no"] in refunds:
+            line["unit"] = None
     said_by: dict[Any, list[Row]] = defaultdict(list)
     for line in sorted(lines, key=lambda line: (line["day"], line["line_no"])):
         key = tuple(line[name] for name in ("channel", "currency", "gross", "fee", "net"))
@@ -343,6 +394,8 @@ def judged(
         is_again = any(line is other for other in again)
         code = "settlement_duplicate" if is_again else "settlement_taken_back"
         code = "settlement_other_period" if line["said"] in said_owed else code
+        if not is_again and line["line_no"] in refunds:
+            code = "settlement_refund_booked"
         own = {"code": code, "net": 0, "paid": line["net"]}
         result.append({**own, **told([], [line]), **day_shown([line])})
     for unit in {**ours, **theirs}:
@@ -513,14 +566,20 @@ def test_many_small_weeks_in_one_get_the_verdicts_of_each(
         chance = Random(f"settlement {seed} {item}")  # noqa: S311 - a repeatable choice
         rows: list[Row] = []
         lines: list[Row] = []
+        booked: list[Row] = []
         for number in range(60):
             name = f"{number:02}"
             mine = [own(name, row) for row in drawn(chance, SERVICES, 8)]
             extra = [own(name, row) for row in drawn(chance, EXTRAS, 3)]
             rows += prepared(mine, name)
+            for line in drawn(chance, BOOKED, 4):
+                own_name = line["reference"] and line["reference"].replace("R", f"{name}R")
+                own_name = own_name and own_name.replace("r", f"{name}r")
+                booked.append({**own(name, line), "reference": own_name})
             change = [chance.choice(CHANGES) for _ in range(8)]
             lines += lines_of(prepared(mine, name), extra, change, item=item)
         lines = [{**line, "line_no": place} for place, line in enumerate(lines, start=1)]
+        booked += given_back(chance, rows, lines)
         owed = [
             {
                 **{name: line[name] for name in ("channel", "currency", "collection_id")},
@@ -547,10 +606,27 @@ def test_many_small_weeks_in_one_get_the_verdicts_of_each(
         keys = {(row["channel"], row["currency"]) for row in rows if row["channel"]}
         payers = frozenset(key for key in sorted(keys) if chance.random() < 0.1)
         settled = frozenset(name for name in ("MPESA_TZ", "TIGO_TZ", "") if chance.random() < 0.3)
-        before = Earlier(owed, read, days, payers, settled)
+        before = Earlier(owed, read, days, payers, booked, settled)
         codes |= agree(collections_of, rows, lines, before, item=item)
-    once = {"settlement_outside"} if item else {"settlement_unknown"}
+    once = {"settlement_outside"} if item else {"settlement_unknown", "settlement_refund_booked"}
     assert codes == set(SETTLEMENT) - once | (codes & once)
+
+
+def given_back(chance: Random, rows: list[Row], lines: list[Row]) -> list[Row]:
+    """Return lines of the books that give back some of what lines take back."""
+    orders = {row["id"]: row["reference"] for row in rows}
+    return [
+        {
+            "reference": f" {orders[line['collection_id']].lower()}",
+            "currency": line["currency"],
+            "amount": -abs(line["gross"] or line["net"]),
+            "kind": chance.choice(BOOKED["kind"]),
+            "status": chance.choice(BOOKED["status"]),
+            "at": chance.choice(BOOKED["at"]),
+        }
+        for line in lines
+        if line["net"] < 0 and line["collection_id"] in orders and chance.random() < 0.7
+    ]
 
 
 def own(world: str, row: Row) -> Row:
@@ -585,16 +661,18 @@ def agree(
             paid_by_operators=before.payers,
             settled_before=before.settled,
         ),
+        books=books_of(*before.books),
     )
     columns.check(found.rows, SETTLED)
     ids = {row["id"] for row in rows}
+    refunds = refunds_among(rows, lines, before)
     rows = [row for row in rows if (row["channel"], row["currency"]) not in before.payers]
     # Without a line that names a collection, a statement is one by day.
     item = item and bool(lines)
     if lines and not item and all(line["channel"] is None for line in lines):
         # It is of all channels together.
         rows = [{**row, "channel": None} for row in rows]
-    wanted = judged(rows, lines, before, ids, item=item)
+    wanted = judged(rows, lines, before, ids, refunds, item=item)
     assert verdicts_of(found) == sorted(map(as_verdict, wanted), key=repr)
     standing = dict(zip(found.rows["break_code"], found.rows["standing"], strict=True))
     assert standing == {code: STANDING.get(code, BREAK) for code in standing}

@@ -25,7 +25,8 @@ from kusanya_books.judge import fees, findings, open_items
 from kusanya_books.judge.open_items import BANK, FEES, OPERATOR, Item
 from kusanya_books.match import bank, breaks, operator
 from kusanya_books.match.bank import BankMatch
-from kusanya_books.match.operator import GIVES_BACK, OperatorMatch
+from kusanya_books.match.legs import GIVES_BACK
+from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.request.days import Period
 from kusanya_books.request.earlier_period import (
     BOOKS,

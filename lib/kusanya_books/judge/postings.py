@@ -36,6 +36,8 @@ PAID_SINCE: Final = "paid_since"
 """A payout of a day of an earlier period, which waited for it."""
 OVER_SINCE: Final = "over_since"
 """What such a payout has beyond that, or any that is a break."""
+REFUND_SINCE: Final = "refund_since"
+"""What a provider had taken back of a day of an earlier period, and the books give back since."""
 EXPLAINED: Final = "explained"
 """What breaks of the two kinds above had on the account for them, and is explained since."""
 NOT_BOOKED: Final = "not_booked"
@@ -43,6 +45,8 @@ NOT_BOOKED: Final = "not_booked"
 _REPEATED: Final = frozenset({"settlement_duplicate", "operator_line_again"})
 _READ_BEFORE: Final = "settlement_read_before"
 """The close that read such a line first has booked it."""
+_REFUND_BOOKED: Final = "settlement_refund_booked"
+"""What the provider keeps of a later payout, and the customer has."""
 _OVER: Final = "settlement_over"
 _REFUNDS: Final = frozenset({"operator_refund", "operator_refund_booked"})
 """That of a payment which is no success here is none: neither is booked."""
@@ -96,7 +100,7 @@ def postings(
     ):
         day = last if is_missing(key[0]) else key[0]
         placed = tuple(None if is_missing(part) else part for part in (day, *key[1:]))
-        if key[3] in {PAID_SINCE, OVER_SINCE}:
+        if key[3] in {PAID_SINCE, OVER_SINCE, REFUND_SINCE}:
             changed[placed] += money
             continue
         if not is_of_period(day, inputs.period):
@@ -301,6 +305,10 @@ def _settled(
         where = (row.business_day, row.currency, row.channel)
         paid = int(row.net_settled)
         if row.break_code == _READ_BEFORE:
+            continue
+        if row.break_code == _REFUND_BOOKED:
+            kinds = (PAID_SINCE, REFUND_SINCE) if row.business_day < first else (PAYOUT, REFUND)
+            yield from zip([(*where, kind, None) for kind in kinds], (paid, -paid), strict=True)
             continue
         if row.standing != BREAK:
             is_before = row.business_day < first

@@ -1,15 +1,26 @@
 """What every leg against a statement has: its rows, its bridge, and how much of both is left."""
 
 from collections.abc import Collection, Iterable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import msgspec
 import pandas as pd
 
 from kusanya_books import columns
-from kusanya_books.columns import LEG_BRIDGE, PAYERS, PLACES
-from kusanya_books.engine.engine import Engine, query
+from kusanya_books.columns import LEDGER, LEG_BRIDGE, PAYERS, PLACES, Schema
+from kusanya_books.engine.engine import Engine, Source, literal, query
 from kusanya_books.request.quality import Quality
+
+GIVES_BACK: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
+"""The kinds of lines of the books that give an order its money back."""
+_BOOKED: Final = Schema(
+    "booked",
+    {
+        name: LEDGER.columns[name]
+        for name in ("reference", "currency", "amount", "kind", "status", "booked_day")
+    },
+    LEDGER.defaults,
+)
 
 
 class Leg(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +57,13 @@ def payers(accounts: Collection[tuple[str | None, str]]) -> pd.DataFrame:
     """Return PAYERS of channels and currencies."""
     channels, currencies = ([one[place] for one in accounts] for place in (0, 1))
     return columns.frame(PAYERS, {"channel": channels, "currency": currencies})
+
+
+def refunds_booked(engine: Engine, books: Source | None) -> None:
+    """Let queries see what the books give orders back, as `refunds_booked`; the terms are known."""
+    engine.register("books", books, _BOOKED)
+    kinds = ", ".join(map(literal, sorted(GIVES_BACK)))
+    engine.run(query("legs/refunds_booked", gives_back=f"({kinds})"))
 
 
 def bridge(engine: Engine, total: str, other: str) -> pd.DataFrame:

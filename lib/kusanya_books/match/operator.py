@@ -6,7 +6,6 @@ where exactly one is left on both sides. Receipts that were found so are given b
 
 from collections.abc import Collection
 from datetime import date
-from typing import Final
 
 import msgspec
 import pandas as pd
@@ -16,32 +15,22 @@ from kusanya_books.columns import (
     CHANNELS,
     COLLECTIONS,
     INTENTS,
-    LEDGER,
     LEG_BRIDGE,
     MOVEMENTS,
     OPERATOR_MATCHES,
     PLACES,
     RECEIPTS,
-    Schema,
 )
 from kusanya_books.engine.engine import Source, literal, query
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.match import breaks
 from kusanya_books.match.breaks import RULES
-from kusanya_books.match.legs import Leg, bridge, has_unread
+from kusanya_books.match.legs import Leg, bridge, has_unread, refunds_booked
 from kusanya_books.request.days import Period
 from kusanya_books.request.earlier_period import CARRIED
 from kusanya_books.request.quality import with_unread
 from kusanya_books.request.report_inputs import Inputs
 from kusanya_books.request.tolerance import PLAIN, Tolerance, terms
-
-GIVES_BACK: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
-"""The kinds of lines of the books that give an order its money back."""
-_BOOKED: Final = Schema(
-    "booked",
-    {name: LEDGER.columns[name] for name in ("reference", "currency", "amount", "kind", "status")},
-    LEDGER.defaults,
-)
 
 
 class OperatorMatch(Leg, frozen=True, kw_only=True):
@@ -110,7 +99,6 @@ def match(
     with open_engine(collections, books) as engine:
         engine.register("loaded", collections, COLLECTIONS)
         engine.register("outside", outside, COLLECTIONS)
-        engine.register("books", books, _BOOKED)
         engine.run(query("legs/collections"))
         engine.one_mode("collections")
         engine.register("movements", movements, MOVEMENTS)
@@ -120,8 +108,8 @@ def match(
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.register("rules", breaks.table(breaks.OPERATOR), RULES)
         engine.run(query("operator/pairs", carried=literal(CARRIED)))
-        gives_back = ", ".join(map(literal, sorted(GIVES_BACK)))
-        engine.run(query("operator/met", gives_back=f"({gives_back})"))
+        refunds_booked(engine, books)
+        engine.run(query("operator/met"))
         engine.run(query("operator/rows", break_code=breaks.break_code(breaks.OPERATOR)))
         chosen = {"everything": everything}
         return OperatorMatch(

@@ -23,7 +23,7 @@ from kusanya_books.engine.engine import Source, query
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.match import break_life, breaks
 from kusanya_books.match.breaks import RULES
-from kusanya_books.match.legs import payers
+from kusanya_books.match.legs import payers, refunds_booked
 from kusanya_books.request import earlier_period
 from kusanya_books.request.days import Period
 from kusanya_books.request.earlier_period import READ, Compared, EarlierPeriod
@@ -97,6 +97,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     waits for one that is not in `owed`."""
     before: Compared | None = None
     """The newest period whose statement has a line."""
+    outside: pd.DataFrame | None = None
+    """Collections of other days that lines of the books name, as `COLLECTIONS`."""
 
 
 NOTHING = Known()
@@ -121,7 +123,9 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
             read=None if inputs.carried is None else inputs.carried.settlement_lines,
             days={} if inputs.carried is None else inputs.carried.settled_days(),
             before=None if inputs.carried is None else inputs.carried.settlement,
+            outside=inputs.outside,
         ),
+        books=inputs.ledger,
         everything=everything,
     )
     bridge = with_unread(settled.bridge, inputs.quality, of="statement")
@@ -160,6 +164,7 @@ def match(
     tolerance: Tolerance = PLAIN,
     as_of: date | None = None,
     known: Known = NOTHING,
+    books: Source | None = None,
     everything: bool = True,
 ) -> SettlementMatch:
     """Match a statement with the net of what succeeded, by day and channel or by collection.
@@ -168,16 +173,17 @@ def match(
     it, and the lines of a channel may all be dated by up to as many days later; a line that pays
     several days is split into them where their sum is exact. A statement that names no channel is
     of all together. Every line is in one row, whatever its day. `as_of` is the day of judgement,
-    `known` is what else is known of the payouts.
+    `known` is what else is known of the payouts, `books` say what was given back.
     Raises ValueError for a statement of both kinds, and for collections of both modes.
     """
     named = statement["collection_id"].notna()
     if named.any() and not named.all():
         raise ValueError("the statement names a collection on some lines and not on others")
-    with open_engine(collections) as engine:
+    with open_engine(collections, books) as engine:
         engine.register("collections", collections, COLLECTIONS)
         engine.one_mode("collections")
         engine.register("statement", statement, STATEMENT)
+        engine.register("outside", known.outside, COLLECTIONS)
         engine.register("owed", known.owed, OWED)
         before = frame(_BEFORE, {"channel": list(known.settled_before)})
         engine.register("settled_before", before, _BEFORE)
@@ -186,6 +192,7 @@ def match(
         engine.register("paid_days", frame(_DAYS, days), _DAYS)
         engine.register("paid_by_operators", payers(known.paid_by_operators), PAYERS)
         engine.define(terms(period, tolerance, as_of=as_of))
+        refunds_booked(engine, books)
         kind = msgspec.structs.asdict(paid_for(statement, known.before))
         one = frame(_GRANULARITY, {name: [value] for name, value in kind.items()})
         engine.register("granularity", one, _GRANULARITY)

@@ -253,6 +253,22 @@ def day_sums_in_the_books(made: Chain, rng: Random) -> None:
         month.books = [*rest, *sums.values()]
 
 
+def refunds_through_the_provider(made: Chain, rng: Random) -> None:
+    """Let the provider take refunds out of the payout of their day, where lines name payments."""
+    for number, month in enumerate(made.months):
+        for one in [one for one in _some(made, number, rng, 2) if one.channel in made.settled]:
+            if not made.by_item:
+                continue
+            row = next(row for row in month.settlement if row["collection_id"] == one.collection)
+            money = {"gross": -one.amount, "fee": 0, "net": -one.amount}
+            month.settlement.append({**row, **money})
+            day = one.at.date()
+            month.books.append(booked(one, amount=-one.amount, kind="refund", booked_at=day))
+            for line in (line for each in made.months for line in each.bank):
+                if one.batch in line["details"]:
+                    line["amount"] -= one.amount
+
+
 def failed_first(made: Chain, rng: Random) -> None:
     """Let some orders fail before they are paid, once or twice."""
     for number, month in enumerate(made.months):
@@ -377,6 +393,7 @@ SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     "refunds": refunds,
     "two lines in the books": two_lines_in_the_books,
     "unpaid in the books": unpaid_in_the_books,
+    "refunds through the provider": refunds_through_the_provider,
     "failed first": failed_first,
     "over the edge": over_the_edge,
     "fees in one sum": fees_in_one_sum,

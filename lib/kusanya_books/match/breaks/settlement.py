@@ -25,10 +25,15 @@ SETTLEMENT: Final[dict[str, BreakRule]] = {
     "settlement_read_before": BreakRule(
         EXPECTED, "paid out in an earlier period, whose close read the same line", "None."
     ),
+    "settlement_refund_booked": BreakRule(
+        EXPECTED, "taken back by the provider, and the books give it back", "None."
+    ),
     "settlement_pending": BreakRule(EXPECTED, "not due yet", "Wait.", waits=True),
     "settlement_missing": BreakRule(BREAK, "due and not paid out", "Claim it."),
     "settlement_taken_back": BreakRule(
-        BREAK, "taken back by the provider and not paid again", "Ask the provider."
+        BREAK,
+        "taken back by the provider and not paid again",
+        "Ask the provider, and book the refund that it names.",
     ),
     "settlement_fee_mismatch": BreakRule(BREAK, "more or less fee was deducted", "Claim the fee."),
     "settlement_short": BreakRule(BREAK, "less was paid out", "Claim the difference."),

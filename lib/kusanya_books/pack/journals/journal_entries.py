@@ -35,6 +35,7 @@ from kusanya_books.judge.postings import (
     PAYOUT,
     PAYOUT_BREAK,
     REFUND,
+    REFUND_SINCE,
     differences,
 )
 from kusanya_books.pack.journals import booked_before, to_book
@@ -49,6 +50,7 @@ _SIDES: Final = {
     PAYOUT: ("bank", "clearing", "paid out"),
     PAID_SINCE: ("bank", "clearing", "paid out"),
     REFUND: ("refund", "clearing", "given back"),
+    REFUND_SINCE: ("refund", "clearing", "given back"),
     PAYOUT_BREAK: ("bank", _SUSPENSE, "paid out"),
     LINE_BREAK: ("clearing", _SUSPENSE, "moved at the operator"),
     OVER_SINCE: ("bank", _SUSPENSE, "paid out"),

@@ -16,7 +16,13 @@ import pyarrow.parquet as pq
 from kusanya.errors import FrameError, InputRefused
 from kusanya_books import columns
 from kusanya_books.columns import POSTINGS
-from kusanya_books.judge.postings import COLLECTIONS, EXPLAINED, OVER_SINCE, PAID_SINCE
+from kusanya_books.judge.postings import (
+    COLLECTIONS,
+    EXPLAINED,
+    OVER_SINCE,
+    PAID_SINCE,
+    REFUND_SINCE,
+)
 from kusanya_books.read import pack_folder
 from kusanya_books.read.earlier_pack import BEGINS, COMPARED, EARNED_FILE
 from kusanya_books.request.days import each_day
@@ -29,7 +35,7 @@ PARTS: Final = (COLLECTIONS, SINCE, OTHERS)
 LATE_PARTS: Final = (COLLECTIONS, SINCE)
 """What a close says of the days before its period."""
 _PART_OF: Final = {COLLECTIONS: COLLECTIONS} | dict.fromkeys(
-    (EXPLAINED, PAID_SINCE, OVER_SINCE), SINCE
+    (EXPLAINED, PAID_SINCE, OVER_SINCE, REFUND_SINCE), SINCE
 )
 
 

@@ -1,8 +1,9 @@
 """Look up references outside the days that were read.
 
 Before a line is called unpaid, its reference and its collection's id are looked up in everything
-that is known, however long ago: what was paid in October is often booked in November. Before a
-payment is called unbooked, its reference is: it may be the second payment of one order.
+that is known, however long ago: what was paid in October is often booked in November. So is a
+collection of which a settlement statement takes something back. Before a payment is called
+unbooked, its reference is: it may be the second payment of one order.
 """
 
 from typing import Any, Final
@@ -47,6 +48,8 @@ def keys(
     if "movements" in files_read:
         receipts = files_read.get("receipts", columns.empty(RECEIPTS))
         said = unmet_movements(collections, files_read["movements"], receipts)
+    if files_read.get("statement") is not None:
+        said = joined(said, taken_back(files_read["statement"]))
     if files_read["carried"] is not None:
         said = joined(said, files_read["carried"].keys())
     if "ledger" not in files_read:
@@ -88,6 +91,12 @@ def unmet_movements(
         engine.register("movements", movements, MOVEMENTS)
         engine.register("receipts", receipts, RECEIPTS)
         return engine.frame(query("inputs/unmet_movements"), KEYS)
+
+
+def taken_back(statement: pd.DataFrame) -> pd.DataFrame:
+    """Return the ids of collections of which a settlement statement takes something back."""
+    named = statement.loc[statement["net"] < 0, "collection_id"].dropna().unique()
+    return columns.frame(KEYS, {"id": named, "reference": [None] * len(named)})
 
 
 def new(found: pd.DataFrame, collections: Source) -> pd.DataFrame:

@@ -165,13 +165,6 @@ placed AS (
             PARTITION BY lower(trim(reference)), currency, amount, is_to_book ORDER BY moved_at, move
         ) AS place
     FROM ordered
-),
-
-booked AS (
-    SELECT lower(trim(reference)) AS reference_key, currency, amount, count(*) AS rows
-    FROM books
-    WHERE status = 'paid' AND kind IN {gives_back}
-    GROUP BY lower(trim(reference)), currency, amount
 )
 
 SELECT
@@ -179,7 +172,7 @@ SELECT
     o.reference,
     o.is_to_book AND coalesce(o.place <= b.rows, FALSE) AS is_booked
 FROM placed AS o
-LEFT JOIN booked AS b
+LEFT JOIN refunds_booked AS b
     ON b.reference_key = lower(trim(o.reference))
     AND b.currency = o.currency
     AND b.amount = o.amount;

@@ -44,6 +44,55 @@ FROM earners AS c
 LEFT JOIN days_open AS w
     ON w.day = c.business_day::DATE AND w.channel = c.channel AND w.currency = c.currency;
 
+-- What takes back of a collection as much as the books give its order back is that refund: each of
+-- their lines is one's. Those before the period may have been an earlier line's.
+CREATE TEMP TABLE refunds AS
+WITH orders AS (
+    SELECT id, currency, reference FROM collections
+    UNION
+    SELECT id, currency, reference FROM outside
+),
+
+backs AS (
+    SELECT
+        s.line_no,
+        o.currency,
+        lower(trim(o.reference)) AS reference_key,
+        -abs(coalesce(nullif(s.gross, 0), s.net)) AS amount,
+        row_number() OVER (
+            PARTITION BY
+                lower(trim(o.reference)), o.currency, abs(coalesce(nullif(s.gross, 0), s.net))
+            ORDER BY s.line_no
+        ) AS place
+    FROM statement AS s
+    INNER JOIN orders AS o ON o.id = s.collection_id AND o.currency = s.currency
+    ANTI JOIN read_before AS k
+        ON k.business_day = s.business_day
+        AND k.currency = s.currency
+        AND k.net = s.net
+        AND k.channel = coalesce(s.channel, '')
+        AND k.batch_id = coalesce(s.batch_id, '')
+        AND k.collection_id = s.collection_id
+    WHERE s.net < 0
+),
+
+before AS (
+    SELECT lower(trim(o.reference)) AS reference_key, k.currency, count(*) AS rows
+    FROM read_before AS k
+    INNER JOIN orders AS o ON o.id = k.collection_id AND o.currency = k.currency
+    WHERE k.net < 0
+    GROUP BY lower(trim(o.reference)), k.currency
+)
+
+SELECT b.line_no
+FROM backs AS b
+INNER JOIN refunds_booked AS r
+    ON r.reference_key = b.reference_key
+    AND r.currency = b.currency
+    AND r.amount = b.amount
+LEFT JOIN before AS w ON w.reference_key = b.reference_key AND w.currency = b.currency
+WHERE b.place <= r.rows - least(r.rows_before, coalesce(w.rows, 0));
+
 -- A line for a collection of such a day is for the day.
 CREATE TEMP TABLE paid_lines AS
 SELECT
@@ -59,8 +108,10 @@ SELECT
     s.net,
     s.count,
     s.net < 0 AS is_back,
+    r.line_no IS NOT NULL AS is_refund,
     k.net IS NOT NULL AS is_again
 FROM statement AS s
+LEFT JOIN refunds AS r ON r.line_no = s.line_no
 LEFT JOIN successes AS c ON c.id = s.collection_id AND c.currency = s.currency AND NOT c.item
 LEFT JOIN read_before AS k
     ON k.business_day = s.business_day
@@ -141,6 +192,7 @@ SELECT
     s.net,
     s.count,
     s.is_back,
+    s.is_refund,
     s.is_again
 FROM paid_lines AS s
 LEFT JOIN shifts AS f ON f.channel = s.channel AND f.currency = s.currency;
@@ -236,6 +288,7 @@ SELECT
     CASE WHEN d.is_last THEN s.net - b.net ELSE d.net END AS net,
     NULL::BIGINT AS count,
     s.is_back,
+    s.is_refund,
     s.is_again,
     'line ' || s.line_no AS group_key,
     CASE WHEN d.is_last THEN 1 ELSE 0 END AS lines

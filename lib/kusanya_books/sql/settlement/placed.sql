@@ -1,4 +1,5 @@
--- The lines of the statement on the days that they pay, but for those that an earlier period read.
+-- The lines of the statement on the days that they pay, but for those that an earlier
+-- period read, and refunds.
 SELECT
     line_no,
     batch_id,
@@ -11,5 +12,5 @@ SELECT
     net,
     count
 FROM lines
-WHERE NOT known
+WHERE NOT known AND NOT is_refund
 ORDER BY line_no, business_day

@@ -55,7 +55,11 @@ batches AS (
 
 units AS (
     SELECT
-        CASE WHEN s.is_back AND NOT s.item THEN b.unit ELSE s.unit_said END AS unit,
+        CASE
+            WHEN s.is_refund THEN NULL
+            WHEN s.is_back AND NOT s.item THEN b.unit
+            ELSE s.unit_said
+        END AS unit,
         row_number() OVER (
             PARTITION BY
                 s.batch_id, s.named, s.business_day, s.channel, s.currency, s.gross, s.fee, s.net
@@ -108,6 +112,7 @@ SELECT
     min(unit_said) AS unit_said,
     FALSE AS again,
     FALSE AS known,
+    FALSE AS is_refund,
     bool_or(is_back) AS has_back,
     min(business_day) AS business_day,
     min(channel) AS channel,
@@ -129,6 +134,7 @@ SELECT
     unit_said,
     again,
     known,
+    is_refund,
     is_back AS has_back,
     business_day,
     channel,
@@ -164,11 +170,13 @@ CREATE TEMP TABLE settled AS
 SELECT
     CASE
         WHEN t.known THEN 'settlement_read_before'
+        WHEN t.is_refund AND NOT t.again THEN 'settlement_refund_booked'
         WHEN NOT coalesce(o.inside, FALSE) AND w.unit IS NOT NULL THEN 'settlement_other_period'
         WHEN t.again THEN 'settlement_duplicate'
         WHEN t.unit IS NULL AND t.has_back THEN 'settlement_taken_back'
         WHEN o.unit IS NULL AND t.net = 0 AND coalesce(t.gross, 0) = 0 AND coalesce(t.fee, 0) = 0
             THEN 'settlement_zero'
+        WHEN o.unit IS NULL AND t.has_back AND e.id IS NOT NULL THEN 'settlement_taken_back'
         WHEN o.unit IS NULL AND t.collection_id IS NOT NULL AND k.id IS NULL
             THEN 'settlement_unknown'
         WHEN o.unit IS NULL
@@ -216,6 +224,7 @@ FROM ours AS o
 FULL OUTER JOIN theirs AS t ON t.unit = o.unit
 LEFT JOIN settle_days_of AS d ON d.channel = o.channel
 LEFT JOIN (SELECT DISTINCT id FROM collections) AS k ON k.id = t.collection_id
+LEFT JOIN (SELECT DISTINCT id FROM outside) AS e ON e.id = t.collection_id
 LEFT JOIN owed_units AS w ON w.unit = t.unit_said
 LEFT JOIN paid_days AS p
     ON p.day = o.business_day::DATE AND (o.collection_id IS NOT NULL OR NOT p.by_item)
