@@ -15,7 +15,7 @@ from tests.kit.statements import statement_of
 from kusanya.domain.business_day import EAT
 from kusanya_books import columns
 from kusanya_books.columns import COLLECTIONS, ITEMS, LEDGER
-from kusanya_books.judge import carried_legs, roll_forward
+from kusanya_books.judge import carried_legs, refunds_of_books, roll_forward
 from kusanya_books.judge.findings import CARRIED
 from kusanya_books.match import bank, operator
 from kusanya_books.read import load
@@ -305,7 +305,7 @@ def test_two_second_payments_need_two_refunds(
     rest = {"collections": module_collections()}
     one, two = booked(), pd.concat([booked(), booked(row_no=3)], ignore_index=True)
     lines = columns.empty(LEDGER)
-    refunds = roll_forward._Refunds(one)
+    refunds = refunds_of_books.Refunds(one)
     assert [refunds.clears(each) for each in pair] == [True, False]
     assert left_of(plain, pair, lines, ledger=two, **rest) == {}
 

@@ -12,7 +12,7 @@ import pytest
 from tests.kit.accounts import PLAIN_ACCOUNTS
 from tests.kit.chain import world
 from tests.kit.chain.checker import is_named
-from tests.kit.chain.closing import close_chain
+from tests.kit.chain.closing import Closed, close_chain
 from tests.kit.chain.drawing import WAYS
 from tests.kit.chain.faults import FAULTS, Planter
 
@@ -191,7 +191,17 @@ def test_the_clearing_account_holds_after_each_close_what_is_owed(
         mine = [item for item in close.items if item["leg"] == "statement"]
         owed.append(sum(int(item["balance"]) for item in mine))
         assert sum(map(in_clearing, packs)) == owed[-1]
+        of_period = [item for item in mine if not item["carried_from"]]
+        assert said_as_owed(close) == sum(int(item["balance"]) for item in of_period)
     assert (owed[0] > 0) == (way != "known late")
+
+
+def said_as_owed(close: Closed) -> int:
+    """Return what the bridge of the payouts says is still owed for the period."""
+    assert close.result.folder is not None
+    with (close.result.folder / "csv" / "settlement_bridge.raw.csv").open(newline="") as file:
+        found = [row for row in csv.DictReader(file) if row["line"] == "open balance"]
+    return sum(int(row["amount"]) for row in found)
 
 
 def in_clearing(entries: Path) -> int:

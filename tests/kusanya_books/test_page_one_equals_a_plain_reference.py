@@ -303,17 +303,31 @@ def test_each_provider_has_what_it_took_and_what_it_paid_out() -> None:
         {"channel": "MPESA_TZ", "currency": "TZS", "net_settled": 4_910, "open_balance": 0},
         {"channel": "MPESA_TZ", "currency": "TZS", "net_settled": 600, "open_balance": 90},
         {"channel": "AIRTEL_TZ", "currency": "TZS", "net_settled": 40, "open_balance": None},
+        {
+            "channel": "MPESA_TZ",
+            "currency": "TZS",
+            "net_settled": -300,
+            "open_balance": 0,
+            "break_code": "settlement_refund_booked",
+        },
+        {
+            "channel": "MPESA_TZ",
+            "currency": "TZS",
+            "net_settled": 80,
+            "open_balance": 0,
+            "break_code": "settlement_other_period",
+        },
     ]
     found = reconciliation.providers(daily, frame_of(SETTLED, *rows))
     assert [tuple(row.values()) for row in columns.dicts(found)] == [
-        ("AIRTEL_TZ", "TZS", 0, 0, 0, 0, 40, 0, -40),
-        ("MPESA_TZ", "TZS", 3, 5_700, 90, 5_610, 5_510, 90, 10),
-        ("TIGO_TZ", "TZS", 3, 9_000, 135, 8_865, None, None, None),
+        ("AIRTEL_TZ", "TZS", 0, 0, 0, 0, 40, 0, 0, 0, -40),
+        ("MPESA_TZ", "TZS", 3, 5_700, 90, 5_610, 5_290, 80, 300, 90, 10),
+        ("TIGO_TZ", "TZS", 3, 9_000, 135, 8_865, *[None] * 5),
     ]
     alone = reconciliation.providers(daily, None)
     assert [tuple(row.values()) for row in columns.dicts(alone)] == [
-        ("MPESA_TZ", "TZS", 3, 5_700, 90, 5_610, None, None, None),
-        ("TIGO_TZ", "TZS", 3, 9_000, 135, 8_865, None, None, None),
+        ("MPESA_TZ", "TZS", 3, 5_700, 90, 5_610, *[None] * 5),
+        ("TIGO_TZ", "TZS", 3, 9_000, 135, 8_865, *[None] * 5),
     ]
 
 

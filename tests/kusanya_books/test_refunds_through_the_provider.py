@@ -69,6 +69,15 @@ def closed(made: Chain, home: Path, store: Path) -> Iterator[tuple[Closed, Count
         yield close, held
 
 
+def given_back(close: Closed) -> dict[str, list[int]]:
+    """Return what each provider kept for refunds, what it owes, and what nothing explains."""
+    assert close.result.folder is not None
+    with (close.result.folder / "csv" / "providers.raw.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    names = ("given_back", "open_balance", "difference")
+    return {row["channel"]: [int(row[name] or 0) for name in names] for row in rows}
+
+
 def owed(close: Closed) -> int:
     return sum(int(item["balance"]) for item in close.items if item["leg"] == "statement")
 
@@ -83,6 +92,8 @@ def test_what_is_taken_back_and_given_back_in_a_month_needs_nobody_and_is_booked
         assert close.result.verdict is ReportVerdict.RECONCILED, close.result.sentence
         assert held["Clearing"] == owed(close)
         assert held["Refunds"] == paid.amount
+        if close.number == 0:
+            assert given_back(close)[paid.channel] == [paid.amount, 0, 0]
 
 
 def test_what_is_taken_back_is_open_until_the_books_give_it_back(

@@ -19,6 +19,7 @@ from kusanya_books import columns
 from kusanya_books.columns import POSTINGS
 from kusanya_books.columns.dtypes import is_missing, text_of
 from kusanya_books.match.breaks.rule import BREAK
+from kusanya_books.match.breaks.settlement import REFUND_BOOKED
 from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
 from kusanya_books.request.days import Period
@@ -45,8 +46,6 @@ NOT_BOOKED: Final = "not_booked"
 _REPEATED: Final = frozenset({"settlement_duplicate", "operator_line_again"})
 _READ_BEFORE: Final = "settlement_read_before"
 """The close that read such a line first has booked it."""
-_REFUND_BOOKED: Final = "settlement_refund_booked"
-"""What the provider keeps of a later payout, and the customer has."""
 _OVER: Final = "settlement_over"
 _REFUNDS: Final = frozenset({"operator_refund", "operator_refund_booked"})
 """That of a payment which is no success here is none: neither is booked."""
@@ -306,7 +305,7 @@ def _settled(
         paid = int(row.net_settled)
         if row.break_code == _READ_BEFORE:
             continue
-        if row.break_code == _REFUND_BOOKED:
+        if row.break_code == REFUND_BOOKED:
             kinds = (PAID_SINCE, REFUND_SINCE) if row.business_day < first else (PAYOUT, REFUND)
             yield from zip([(*where, kind, None) for kind in kinds], (paid, -paid), strict=True)
             continue

@@ -23,6 +23,7 @@ from kusanya_books.columns import (
     SETTLED,
 )
 from kusanya_books.match import breaks
+from kusanya_books.match.breaks.settlement import OF_OTHER_PERIODS, REFUND_BOOKED
 from kusanya_books.request.quality import UNREAD_LINE, FileTotal, Quality
 
 
@@ -60,7 +61,7 @@ _WORDS: Final = {
     "bank total": "Movements of the bank",
     "payouts total": "Payouts due, as counted",
     "paid out": "Paid out, as counted",
-    "open balance": "Still owed to us",
+    "open balance": "Still owed to us for the period",
     "unread": "Rows that could not be read",
     "opening balance": "Opening balance of the statement",
     "without a balance": "Less movements of files that say no balance",
@@ -191,13 +192,23 @@ def providers(daily: pd.DataFrame, settled: pd.DataFrame | None) -> pd.DataFrame
     paid: dict[Any, list[int]] = {}
     if settled is not None:
         columns.check(settled, SETTLED)
-        paid = _sums(settled, ["net_settled", "open_balance"], ["channel", "currency"])
+        paid_out, code = settled["net_settled"], settled["break_code"]
+        parts = settled.assign(
+            for_other_periods=paid_out.where(code.isin(OF_OTHER_PERIODS)),
+            given_back=-paid_out.where(code == REFUND_BOOKED),
+        )
+        names = ["net_settled", "for_other_periods", "given_back", "open_balance"]
+        paid = _sums(parts, names, ["channel", "currency"])
     rows = []
     for key in sorted({*earned, *paid}, key=str):
         count, gross, fee = earned.get(key, [0, 0, 0])
         # What an operator pays out itself is in no settlement.
         out = paid.get(key)
-        proof = (None, None, None) if out is None else (*out, gross - fee - sum(out))
+        if out is None:
+            proof: tuple[int | None, ...] = (None,) * 5
+        else:
+            net_settled, for_others, given_back, open_ = out
+            proof = (*out, gross - fee - (net_settled - for_others + given_back + open_))
         rows.append((*key, count, gross, fee, gross - fee, *proof))
     return _frame(PROVIDERS, rows)
 

@@ -117,8 +117,8 @@ def match(
         engine.register("rules", breaks.table(breaks.BANK), RULES)
         for step in _STEPS:
             engine.run(query(step))
-        payouts = engine.frame("SELECT * FROM waiting_payouts", _PAYOUTS)
-        credits_ = engine.frame("SELECT * FROM waiting_credits", _CREDITS)
+        payouts = engine.frame("SELECT * FROM waiting_payouts ORDER BY day, id", _PAYOUTS)
+        credits_ = engine.frame("SELECT * FROM waiting_credits ORDER BY day, move", _CREDITS)
         turns = in_turn(payouts, credits_, settle_days=tolerance.settle_days)
         engine.register("by_turn", turns, _TURNS)
         engine.run(query("bank/met"))
@@ -134,7 +134,7 @@ def in_turn(payouts: pd.DataFrame, credits_: pd.DataFrame, *, settle_days: int) 
     """Return which credit pays which payout of its amount: each the oldest that still waits for it.
 
     Both are in the order of their days. Credits that say to be of a payout come before all others,
-    and what the bank alone tells of waits behind what a statement does.
+    and a payout that counts only where the bank shows it waits behind the others.
     """
     met: dict[int, int] = {}
     paid: set[int] = set()

@@ -19,10 +19,11 @@ from kusanya_books.columns import (
     empty,
     frame,
 )
-from kusanya_books.engine.engine import Source, query
+from kusanya_books.engine.engine import Source, literal, query
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.match import break_life, breaks
 from kusanya_books.match.breaks import RULES
+from kusanya_books.match.breaks.settlement import OF_OTHER_PERIODS, REFUND_BOOKED
 from kusanya_books.match.legs import payers, refunds_booked
 from kusanya_books.request import earlier_period
 from kusanya_books.request.days import Period
@@ -200,9 +201,12 @@ def match(
         engine.register("settle_days_of", settle_days(tolerance), SETTLE_DAYS)
         engine.run(query("settlement/days"))
         engine.run(query("settlement/rows"))
+        not_of_period = ", ".join(map(literal, sorted({*OF_OTHER_PERIODS, REFUND_BOOKED})))
+        apart = {"not_of_period": f"({not_of_period})"}
+        answer = query("settlement/answer", **apart)
         return SettlementMatch(
-            rows=engine.frame(query("settlement/answer"), SETTLED, {"everything": everything}),
-            bridge=engine.frame(query("settlement/bridge"), BRIDGE),
+            rows=engine.frame(answer, SETTLED, {"everything": everything}),
+            bridge=engine.frame(query("settlement/bridge", **apart), BRIDGE),
             places=engine.frame(query("settlement/places"), PLACES),
             placed=NONE_PLACED
             if known.owed is None

@@ -7,6 +7,9 @@ from typing import Final
 
 from kusanya_books.match.breaks.rule import BREAK, EXPECTED, OK, BreakRule
 
+OF_OTHER_PERIODS: Final = frozenset({"settlement_other_period", "settlement_read_before"})
+"""Codes of what is paid out, and that the period did not earn."""
+REFUND_BOOKED: Final = "settlement_refund_booked"
 SETTLEMENT: Final[dict[str, BreakRule]] = {
     "settlement_duplicate": BreakRule(BREAK, "paid out twice", "Ask the provider."),
     "settlement_zero": BreakRule(EXPECTED, "a payout of 0 without collections", "None."),
@@ -25,7 +28,7 @@ SETTLEMENT: Final[dict[str, BreakRule]] = {
     "settlement_read_before": BreakRule(
         EXPECTED, "paid out in an earlier period, whose close read the same line", "None."
     ),
-    "settlement_refund_booked": BreakRule(
+    REFUND_BOOKED: BreakRule(
         EXPECTED, "taken back by the provider, and the books give it back", "None."
     ),
     "settlement_pending": BreakRule(EXPECTED, "not due yet", "Wait.", waits=True),

@@ -123,15 +123,14 @@ contested AS (
 
 SELECT e.move, e.id FROM edges AS e ANTI JOIN contested AS x ON x.id = e.id;
 
--- What still waits, in its order: see `in_turn`.
+-- What still waits: see `in_turn` of the bank's match.
 CREATE TEMP VIEW waiting_payouts AS
 SELECT p.id, p.currency, p.amount, p.day::TIMESTAMP AS day, p.is_perhaps
 FROM open_payouts AS p
 ANTI JOIN by_order AS o ON o.id = p.id
 ANTI JOIN by_day AS d ON d.id = p.id
 ANTI JOIN together AS t ON t.id = p.id
-ANTI JOIN parts AS s ON s.id = p.id
-ORDER BY p.day, p.id;
+ANTI JOIN parts AS s ON s.id = p.id;
 
 CREATE TEMP VIEW waiting_credits AS
 SELECT c.move, c.currency, c.amount, c.day::TIMESTAMP AS day, c.kind = 'payout' AS is_payout
@@ -139,5 +138,4 @@ FROM open_credits AS c
 ANTI JOIN by_order AS o ON o.move = c.move
 ANTI JOIN by_day AS d ON d.move = c.move
 ANTI JOIN together AS t ON t.move = c.move
-ANTI JOIN parts AS s ON s.move = c.move
-ORDER BY c.day, c.move;
+ANTI JOIN parts AS s ON s.move = c.move;

@@ -16,7 +16,11 @@ SELECT
     s.gross_settled,
     s.fee_settled,
     s.net_settled,
-    s.net - s.net_settled AS open_balance,
+    -- What the customer has is not owed to us, nor is what another period earned.
+    CASE
+        WHEN s.break_code IN {not_of_period} THEN 0
+        ELSE s.net - s.net_settled
+    END AS open_balance,
     rule.action AS suggested_action
 FROM settled AS s
 INNER JOIN rules AS rule ON rule.break_code = s.break_code

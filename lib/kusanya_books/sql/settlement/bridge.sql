@@ -40,6 +40,14 @@ parts AS (
     SELECT row_no, break_code, currency, -net_settled AS effect FROM settled WHERE line_no IS NOT NULL
 ),
 
+-- Paid for another period, or kept for a refund: neither is owed.
+apart AS (
+    SELECT currency, sum(net_settled)::BIGINT AS amount
+    FROM settled
+    WHERE break_code IN {not_of_period}
+    GROUP BY currency
+),
+
 effects AS (
     SELECT break_code, currency, count(DISTINCT row_no) AS rows, sum(effect)::BIGINT AS amount
     FROM parts
@@ -60,7 +68,9 @@ listed AS (
     UNION ALL
     SELECT currency, 100, 'paid out', lines, net_settled FROM totals
     UNION ALL
-    SELECT currency, 101, 'open balance', 0, gross - fee - net_settled FROM totals
+    SELECT t.currency, 101, 'open balance', 0, t.gross - t.fee - t.net_settled + coalesce(a.amount, 0)
+    FROM totals AS t
+    LEFT JOIN apart AS a ON a.currency = t.currency
     UNION ALL
     SELECT
         t.currency,
