@@ -719,7 +719,19 @@ def test_every_line_and_payout_gets_the_verdict_of_the_rules_and_the_bridge_clos
             | {"currency": row["currency"], "at": row["at"], "kind": "payout"}
             for row in shown
         ]
-        shown_at = [one["at"] - timedelta(days=chance.choice([0, 4, 30])) for one in shown]
+        shown_at = [
+            chance.choice(
+                [
+                    *(one["at"] - timedelta(days=days) for days in (0, 4, 30)),
+                    *(
+                        line["at"]
+                        for line in came
+                        if (line["currency"], line["amount"]) == (one["currency"], one["amount"])
+                    ),
+                ]
+            )
+            for one in shown
+        ]
         for one, at in zip(shown, shown_at, strict=True):
             one["bank_day"] = day_of(at)
         # A file may say them again.

@@ -208,6 +208,19 @@ def test_of_equal_payouts_only_the_one_that_never_came_is_missing() -> None:
     assert codes(found) == {2: "bank_other_credit", 3: "bank_agrees"}
 
 
+def test_a_credit_that_an_earlier_period_saw_pays_no_other_payout() -> None:
+    was = movements_of(payout("PO-5", 980, 5, leg="shown"))
+    shown = was.assign(at=pd.to_datetime(["2026-03-06"], utc=True))
+    given_now = movements_of(payout("PO-6", 980, 6), credit(980, 6, "EFT"))
+    found = bank.match(
+        pd.concat([shown, given_now], ignore_index=True), period=MARCH, tolerance=TWO_DAYS
+    )
+    assert codes(found)["PO-6"] == "bank_missing"
+    # Without that memory it is the older one's, by its day.
+    alone = bank.match(given_now, period=MARCH, tolerance=TWO_DAYS)
+    assert codes(alone) == {2: "bank_agrees"}
+
+
 def test_payouts_are_those_of_the_operator_and_the_batches_of_the_settlement_statement() -> None:
     statement = columns.frame(
         STATEMENT,

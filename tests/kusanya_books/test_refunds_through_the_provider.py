@@ -39,13 +39,15 @@ def take_back(
     name: str,
     *,
     credited: date | None = None,
+    fee: int = 0,
 ) -> None:
     """Let the provider take a payment back by the payout of a day, with the files of a month."""
     back = {"batch_id": name, "business_day": day, "channel": paid.channel, "currency": "TZS"}
-    money = {"gross": -paid.amount, "fee": 0, "net": -paid.amount}
+    net = fee - paid.amount
+    money = {"gross": -paid.amount, "fee": -fee, "net": net}
     made.months[number].settlement.append({**back, **money, "collection_id": paid.collection})
     then = credited or day + DAY
-    credit = {**world.credited(name, -paid.amount, then), "kind": "other"}
+    credit = {**world.credited(name, net, then), "kind": "other"}
     made.months[number].bank.append(credit)
 
 
@@ -82,31 +84,34 @@ def owed(close: Closed) -> int:
     return sum(int(item["balance"]) for item in close.items if item["leg"] == "statement")
 
 
+@pytest.mark.parametrize("gives_fee", [False, True])
 def test_what_is_taken_back_and_given_back_in_a_month_needs_nobody_and_is_booked(
-    made: Chain, paid: Payment, tmp_path: Path, empty_store: Path
+    made: Chain, paid: Payment, tmp_path: Path, empty_store: Path, *, gives_fee: bool
 ) -> None:
-    day = paid.at.date() + 3 * DAY
-    take_back(made, paid, 0, day, "POREFUND1")
+    day, fee = paid.at.date() + 3 * DAY, paid.fee if gives_fee else 0
+    take_back(made, paid, 0, day, "POREFUND1", fee=fee)
     give_back(made, paid, 0, day)
     for close, held in closed(made, tmp_path, empty_store):
         assert close.result.verdict is ReportVerdict.RECONCILED, close.result.sentence
         assert held["Clearing"] == owed(close)
-        assert held["Refunds"] == paid.amount
+        assert held["Refunds"] == paid.amount - fee
         if close.number == 0:
-            assert given_back(close)[paid.channel] == [paid.amount, 0, 0]
+            assert given_back(close)[paid.channel] == [paid.amount - fee, 0, 0]
 
 
+@pytest.mark.parametrize("gives_fee", [False, True])
 def test_what_is_taken_back_is_open_until_the_books_give_it_back(
-    made: Chain, paid: Payment, tmp_path: Path, empty_store: Path
+    made: Chain, paid: Payment, tmp_path: Path, empty_store: Path, *, gives_fee: bool
 ) -> None:
-    take_back(made, paid, 0, paid.at.date() + 3 * DAY, "POREFUND1")
+    fee = paid.fee if gives_fee else 0
+    take_back(made, paid, 0, paid.at.date() + 3 * DAY, "POREFUND1", fee=fee)
     give_back(made, paid, 1, made.months[1].first + 4 * DAY)
     (march, then), (april, now) = closed(made, tmp_path, empty_store)
     [item] = [one for one in march.items if one["break_code"] == "settlement_taken_back"]
-    assert (int(item["amount"]), march.result.verdict) == (paid.amount, ReportVerdict.BREAKS)
+    assert (int(item["amount"]), march.result.verdict) == (paid.amount - fee, ReportVerdict.BREAKS)
     assert (then["Clearing"], then["Refunds"]) == (owed(march), 0)
     assert april.result.verdict is ReportVerdict.RECONCILED, april.result.sentence
-    assert (now["Clearing"], now["Refunds"]) == (owed(april), paid.amount)
+    assert (now["Clearing"], now["Refunds"]) == (owed(april), paid.amount - fee)
 
 
 @pytest.mark.parametrize("is_dated_as_paid", [False, True])

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
 import pandas as pd
 
 from kusanya_books import columns
@@ -22,6 +23,13 @@ _RULES: Final = {**breaks.LEDGER, **breaks.SETTLEMENT}
 _TAKEN_BACK: Final = "settlement_taken_back"
 
 
+class Order(msgspec.Struct, frozen=True):
+    """Whose payment was taken back: its reference, as it is compared, and the payment's fee."""
+
+    reference: str
+    fee: int
+
+
 class Refunds:
     """The lines of the books that pay back, each of which clears one item of its order and sum.
 
@@ -32,7 +40,7 @@ class Refunds:
     def __init__(
         self,
         books: pd.DataFrame | None,
-        orders: Mapping[str, str] = {},
+        orders: Mapping[str, Order] = {},
         payouts: SettlementMatch | None = None,
         *,
         before: EarlierPeriod | None = None,
@@ -53,7 +61,8 @@ class Refunds:
             rows = payouts.rows[payouts.rows["break_code"] == REFUND_BOOKED]
             for row in columns.records(rows):
                 amount = row.net_settled if is_missing(row.gross_settled) else row.gross_settled
-                self._takes(self._orders.get(row.collection_id), row.currency, abs(int(amount)))
+                if order := self._orders.get(row.collection_id):
+                    self._takes(order.reference, row.currency, abs(int(amount)))
 
     def _leave_out(self, old: pd.DataFrame, before: EarlierPeriod) -> None:
         """Take away those of the `old` lines that explained what an earlier close read."""
@@ -62,22 +71,20 @@ class Refunds:
             return
         backs = lines[(lines["net"] < 0) & lines["collection_id"].isin(set(self._orders))]
         used = Counter(
-            (self._orders[row.collection_id].strip().lower(), row.currency)
+            (self._orders[row.collection_id].reference, row.currency)
             for row in columns.records(backs)
         )
         for item in columns.dicts(before.items):
             order = self._orders.get(item["collection_id"])
             if item["break_code"] == _TAKEN_BACK and order is not None:
-                used[order.strip().lower(), item["currency"]] -= 1
+                used[order.reference, item["currency"]] -= 1
         for row in columns.records(old.assign(order=spelled(old["reference"]))):
             if used[row.order, row.currency] > 0:
                 used[row.order, row.currency] -= 1
                 self._left[row.order, row.currency, -row.amount] -= 1
 
-    def _takes(self, order: str | None, currency: str, amount: int) -> bool:
-        if order is None:
-            return False
-        key = order.strip().lower(), currency, amount
+    def _takes(self, reference: str, currency: str, amount: int) -> bool:
+        key = reference, currency, amount
         self._left[key] -= 1
         return self._left[key] >= 0
 
@@ -86,7 +93,10 @@ class Refunds:
         if was["break_code"] != _TAKEN_BACK or now["balance"] != was["balance"]:
             return False
         order, owed = self._orders.get(was["collection_id"]), int(was["balance"])
-        if not self._takes(order, was["currency"], owed):
+        # The provider may have given its fee back.
+        if order is None or not any(
+            self._takes(order.reference, was["currency"], paid) for paid in (owed, owed + order.fee)
+        ):
             return False
         channel = None if is_missing(was["channel"]) else was["channel"]
         key = was["day"], was["currency"], channel, postings.REFUND_SINCE, None
@@ -97,12 +107,12 @@ class Refunds:
         """Return whether a line gives back what an item is about, and was not another one's."""
         if not _RULES[was["break_code"]].refund_clears or was["reference"] is None:
             return False
-        return self._takes(was["reference"], was["currency"], was["amount"])
+        return self._takes(was["reference"].strip().lower(), was["currency"], was["amount"])
 
 
 def orders_of(
     inputs: Inputs, settled: list[Item], payouts: SettlementMatch | None
-) -> dict[str, str]:
+) -> dict[str, Order]:
     """Return the orders of collections whose payouts were taken back, then or now."""
     ids = {item["collection_id"] for item in settled if item["break_code"] == _TAKEN_BACK}
     if payouts is not None:
@@ -113,4 +123,8 @@ def orders_of(
         return {}
     keys = columns.frame(KEYS, {"id": sorted(ids), "reference": [None] * len(ids)})
     known = carried_legs.known_collections(inputs, keys)
-    return dict(zip(known["id"], known["reference"], strict=True))
+    return {
+        row.id: Order(row.reference.strip().lower(), int(row.fee))
+        for row in columns.records(known)
+        if not is_missing(row.reference)
+    }
