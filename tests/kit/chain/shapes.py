@@ -53,12 +53,28 @@ def fees_in_the_balance(made: Chain, rng: Random) -> None:
 
 
 def two_banks(made: Chain, rng: Random) -> None:
-    """Let some channels be paid out to another bank."""
+    """Let some channels be paid out to another bank, where both have lines at the same time.
+
+    Of accounts of which one is silent before the other begins nobody can tell that they are two.
+    """
+    for month in made.months:
+        for currency in ("TZS", "KES"):
+            mine = [row for row in month.bank if row["currency"] == currency]
+            second = [row for row in mine if {"POTIGO", "POAIR"} & _prefixes(row)]
+            days = [row["at"] for row in mine if row not in second]
+            others = [row["at"] for row in second]
+            if month.first == month.last or not (days and others):
+                continue
+            if min(others) >= max(days) or min(days) >= max(others):
+                return
     for month in made.months:
         for row in month.bank:
-            row["account"] = (
-                "b" if any(one in row["details"] for one in ("POTIGO", "POAIR")) else "a"
-            )
+            row["account"] = "b" if {"POTIGO", "POAIR"} & _prefixes(row) else "a"
+
+
+def _prefixes(row: Row) -> set[str]:
+    """Return how the words of a bank's line begin, in five or six letters."""
+    return {word[:size] for word in row["details"].split() for size in (5, 6)}
 
 
 def one_credit_a_day(made: Chain, rng: Random) -> None:
@@ -443,6 +459,9 @@ def drawn(seed: int) -> tuple[Chain, list[str]]:
             break
     more = rng.sample(list(SHAPES), rng.choice([0, 1, 2, 3]))
     chosen = {list(SHAPES)[seed % len(SHAPES)], *more}
+    if "nameless credits" in chosen:
+        # Which of many parts make up which payout nobody can tell.
+        chosen.discard("payouts in parts")
     names = [name for name in SHAPES if name in chosen]
     for name in names:
         SHAPES[name](made, rng)
