@@ -208,6 +208,14 @@ def test_of_equal_payouts_only_the_one_that_never_came_is_missing() -> None:
     assert codes(found) == {2: "bank_other_credit", 3: "bank_agrees"}
 
 
+def test_of_equal_payouts_that_only_the_bank_may_show_the_oldest_is_paid() -> None:
+    moved = movements_of(payout("PO-5", 980, 5), payout("PO-6", 980, 6), credit(980, 6, "EFT"))
+    perhaps = [("MPESA_TZ", "TZS")]
+    found = bank.match(moved, period=MARCH, tolerance=TWO_DAYS, perhaps=perhaps)
+    assert codes(found) == {3: "bank_agrees"}
+    assert found.rows["payout"].tolist() == ["PO-5"]
+
+
 def test_a_credit_that_an_earlier_period_saw_pays_no_other_payout() -> None:
     was = movements_of(payout("PO-5", 980, 5, leg="shown"))
     shown = was.assign(at=pd.to_datetime(["2026-03-06"], utc=True))
