@@ -25,7 +25,7 @@ from kusanya_books.judge import fees, findings, open_items
 from kusanya_books.judge.open_items import BANK, FEES, OPERATOR, Item
 from kusanya_books.match import bank, breaks, operator
 from kusanya_books.match.bank import BankMatch
-from kusanya_books.match.legs import GIVES_BACK
+from kusanya_books.match.legs import gives_back
 from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.request.days import Period
 from kusanya_books.request.earlier_period import (
@@ -420,8 +420,7 @@ class _Offsets:
         if self._books is None or was["reference"] is None:
             return False
         lines = self._books
-        mine = lines["kind"].isin(GIVES_BACK) & (lines["status"] == "paid")
-        mine &= lines["currency"] == was["currency"]
+        mine = gives_back(lines) & (lines["currency"] == was["currency"])
         mine &= spelled(lines["reference"]) == _key(was["reference"])
         mine &= (lines["amount"] == -was["amount"]) & ~lines["row_no"].isin(self._booked)
         every = [int(row) for row in lines.loc[mine.fillna(value=False), "row_no"]]

@@ -14,7 +14,7 @@ from kusanya_books.judge import carried_legs, postings
 from kusanya_books.judge.open_items import Item
 from kusanya_books.match import breaks
 from kusanya_books.match.breaks.settlement import REFUND_BOOKED
-from kusanya_books.match.legs import GIVES_BACK
+from kusanya_books.match.legs import gives_back
 from kusanya_books.match.settlement import SettlementMatch
 from kusanya_books.request.earlier_period import EarlierPeriod
 from kusanya_books.request.report_inputs import Inputs
@@ -46,8 +46,7 @@ class Refunds:
         before: EarlierPeriod | None = None,
     ) -> None:
         found = columns.empty(LEDGER) if books is None else books
-        mine = found["kind"].isin(GIVES_BACK) & (found["status"] == "paid")
-        some = found[mine.fillna(value=False)]
+        some = found[gives_back(found)]
         self._left = Counter(
             zip(spelled(some["reference"]), some["currency"], -some["amount"], strict=True)
         )

@@ -23,6 +23,11 @@ _BOOKED: Final = Schema(
 )
 
 
+def gives_back(books: pd.DataFrame) -> "pd.Series[bool]":
+    """Return which lines of the books give an order its money back."""
+    return (books["kind"].isin(GIVES_BACK) & (books["status"] == "paid")).fillna(value=False)
+
+
 class Leg(msgspec.Struct, frozen=True, kw_only=True):
     """A leg's rows, worst first, and its bridge."""
 

@@ -123,19 +123,26 @@ contested AS (
 
 SELECT e.move, e.id FROM edges AS e ANTI JOIN contested AS x ON x.id = e.id;
 
+CREATE TEMP TABLE met_before_turns AS
+SELECT move, id, 'name' AS match_rule, form FROM by_name
+UNION ALL
+SELECT move, id, 'amount_day' AS match_rule, 'one' AS form FROM remembered WHERE id IS NOT NULL
+UNION ALL
+SELECT move, id, 'amount_day' AS match_rule, 'one' AS form FROM by_order
+UNION ALL
+SELECT move, id, 'amount_day' AS match_rule, 'one' AS form FROM by_day
+UNION ALL
+SELECT move, id, 'sum' AS match_rule, 'together' AS form FROM together
+UNION ALL
+SELECT move, id, 'sum' AS match_rule, 'parts' AS form FROM parts;
+
 -- What still waits: see `in_turn` of the bank's match.
 CREATE TEMP VIEW waiting_payouts AS
 SELECT p.id, p.currency, p.amount, p.day::TIMESTAMP AS day, p.is_perhaps
 FROM open_payouts AS p
-ANTI JOIN by_order AS o ON o.id = p.id
-ANTI JOIN by_day AS d ON d.id = p.id
-ANTI JOIN together AS t ON t.id = p.id
-ANTI JOIN parts AS s ON s.id = p.id;
+ANTI JOIN met_before_turns AS m ON m.id = p.id;
 
 CREATE TEMP VIEW waiting_credits AS
 SELECT c.move, c.currency, c.amount, c.day::TIMESTAMP AS day, c.kind = 'payout' AS is_payout
 FROM open_credits AS c
-ANTI JOIN by_order AS o ON o.move = c.move
-ANTI JOIN by_day AS d ON d.move = c.move
-ANTI JOIN together AS t ON t.move = c.move
-ANTI JOIN parts AS s ON s.move = c.move;
+ANTI JOIN met_before_turns AS m ON m.move = c.move;

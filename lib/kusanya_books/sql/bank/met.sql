@@ -1,21 +1,8 @@
--- What met by name, by amount and by sum, and every line and payout as the rows that get a verdict.
+-- What met by name, by amount, by sum and in turn, and every line and payout as the rows that get a verdict.
 CREATE TEMP TABLE edges AS
-SELECT move, id, 'name' AS match_rule, form FROM by_name
+SELECT move, id, match_rule, form FROM met_before_turns
 UNION ALL
-SELECT move, id, 'amount_day' AS match_rule, 'one' AS form
-FROM (
-    SELECT move, id FROM remembered WHERE id IS NOT NULL
-    UNION ALL
-    SELECT move, id FROM by_order
-    UNION ALL
-    SELECT move, id FROM by_day
-    UNION ALL
-    SELECT move, id FROM by_turn
-) AS by_amount
-UNION ALL
-SELECT move, id, 'sum' AS match_rule, 'together' AS form FROM together
-UNION ALL
-SELECT move, id, 'sum' AS match_rule, 'parts' AS form FROM parts;
+SELECT move, id, 'amount_day' AS match_rule, 'one' AS form FROM by_turn;
 
 -- What met in a group: its two sums, and the days between which it lies.
 CREATE TEMP TABLE groups AS

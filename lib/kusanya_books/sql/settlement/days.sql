@@ -44,48 +44,56 @@ FROM earners AS c
 LEFT JOIN days_open AS w
     ON w.day = c.business_day::DATE AND w.channel = c.channel AND w.currency = c.currency;
 
+-- The lines that an earlier period read.
+CREATE TEMP VIEW read_again AS
+SELECT s.line_no
+FROM statement AS s
+INNER JOIN read_before AS k
+    ON k.business_day = s.business_day
+    AND k.currency = s.currency
+    AND k.net = s.net
+    AND k.channel = coalesce(s.channel, '')
+    AND k.batch_id = coalesce(s.batch_id, '')
+    AND k.collection_id = coalesce(s.collection_id, '');
+
 -- What takes back of a collection as much as the books give its order back is that refund: each of
 -- their lines is one's. Those before the period may have been an earlier line's.
 CREATE TEMP TABLE refunds AS
 WITH orders AS (
-    SELECT id, currency, reference FROM collections
+    SELECT id, currency, lower(trim(reference)) AS reference_key FROM collections
     UNION
-    SELECT id, currency, reference FROM outside
+    SELECT id, currency, lower(trim(reference)) AS reference_key FROM outside
 ),
 
 backs AS (
     SELECT
         s.line_no,
         o.currency,
-        lower(trim(o.reference)) AS reference_key,
-        -abs(coalesce(nullif(s.gross, 0), s.net)) AS amount,
-        row_number() OVER (
-            PARTITION BY
-                lower(trim(o.reference)), o.currency, abs(coalesce(nullif(s.gross, 0), s.net))
-            ORDER BY s.line_no
-        ) AS place
+        o.reference_key,
+        -abs(coalesce(nullif(s.gross, 0), s.net)) AS amount
     FROM statement AS s
     INNER JOIN orders AS o ON o.id = s.collection_id AND o.currency = s.currency
-    ANTI JOIN read_before AS k
-        ON k.business_day = s.business_day
-        AND k.currency = s.currency
-        AND k.net = s.net
-        AND k.channel = coalesce(s.channel, '')
-        AND k.batch_id = coalesce(s.batch_id, '')
-        AND k.collection_id = s.collection_id
+    ANTI JOIN read_again AS k ON k.line_no = s.line_no
     WHERE s.net < 0
 ),
 
+counted AS (
+    SELECT
+        *,
+        row_number() OVER (PARTITION BY reference_key, currency, amount ORDER BY line_no) AS place
+    FROM backs
+),
+
 before AS (
-    SELECT lower(trim(o.reference)) AS reference_key, k.currency, count(*) AS rows
+    SELECT o.reference_key, k.currency, count(*) AS rows
     FROM read_before AS k
     INNER JOIN orders AS o ON o.id = k.collection_id AND o.currency = k.currency
     WHERE k.net < 0
-    GROUP BY lower(trim(o.reference)), k.currency
+    GROUP BY o.reference_key, k.currency
 )
 
 SELECT b.line_no
-FROM backs AS b
+FROM counted AS b
 INNER JOIN refunds_booked AS r
     ON r.reference_key = b.reference_key
     AND r.currency = b.currency
@@ -109,17 +117,11 @@ SELECT
     s.count,
     s.net < 0 AS is_back,
     r.line_no IS NOT NULL AS is_refund,
-    k.net IS NOT NULL AS is_again
+    k.line_no IS NOT NULL AS is_again
 FROM statement AS s
 LEFT JOIN refunds AS r ON r.line_no = s.line_no
 LEFT JOIN successes AS c ON c.id = s.collection_id AND c.currency = s.currency AND NOT c.item
-LEFT JOIN read_before AS k
-    ON k.business_day = s.business_day
-    AND k.currency = s.currency
-    AND k.net = s.net
-    AND k.channel = coalesce(s.channel, '')
-    AND k.batch_id = coalesce(s.batch_id, '')
-    AND k.collection_id = coalesce(s.collection_id, '');
+LEFT JOIN read_again AS k ON k.line_no = s.line_no;
 
 CREATE TEMP TABLE days_earned AS
 SELECT
