@@ -68,14 +68,27 @@ def balances(
         files[line["channel"], line["currency"], line["input"]].append(line)
     parts: dict[Any, dict[str, list[list[Row]]]] = defaultdict(dict)
     moved: Counter[Any] = Counter()
+    for line in lines:
+        if line["status"] == "completed" and period.first <= day_of(line["at"]) <= period.last:
+            moved[line["channel"], line["currency"]] += line["amount"]
+    fields = ("currency", "receipt", "kind", "status", "amount", "at", "balance", "details")
+    said_again = copies(lines, "channel", *fields)
     for (*account, name), said in files.items():
-        is_forward = said[0]["at"] <= said[-1]["at"]
-        counted = [
+        whole = [
             line
-            for line in (said if is_forward else said[::-1])
-            if line["status"] == "completed" and period.first <= day_of(line["at"]) <= period.last
+            for line in said
+            if line["status"] == "completed" and line["line_no"] not in said_again
         ]
-        moved[tuple(account)] += sum(line["amount"] for line in counted)
+        if not whole:
+            continue
+        is_forward = whole[0]["at"] <= whole[-1]["at"]
+        ordered = whole if is_forward else whole[::-1]
+        of_period = [period.first <= day_of(line["at"]) <= period.last for line in ordered]
+        if not any(of_period):
+            continue
+        # Lines of other days that stand between those of the period lead on too.
+        first, back = of_period.index(True), of_period[::-1].index(True)
+        counted = ordered[first : len(ordered) - back]
         if any(line["balance"] is not None for line in counted):
             parts[tuple(account)][name] = _parts(counted)
     return {
@@ -85,19 +98,19 @@ def balances(
 
 
 def _parts(lines: list[Row]) -> list[list[Row]]:
-    """Return the lines up to each balance; what comes after the last one is left out."""
+    """Return the lines up to each balance; last what comes after the last one."""
     found: list[list[Row]] = [[]]
     for line in lines:
         found[-1].append(line)
         if line["balance"] is not None:
             found.append([])
-    return found[:-1]
+    return found
 
 
 def _takes_fees(files: Iterable[list[list[Row]]]) -> bool:
     votes: Counter[str] = Counter()
     for parts in files:
-        for before, part in pairwise(parts):
+        for before, part in pairwise(parts[:-1]):
             step = part[-1]["balance"] - before[-1]["balance"]
             amount = _sum(part, "amount")
             ways = {amount: "amount", amount - _sum(part, "fee"): "net"}
@@ -107,6 +120,7 @@ def _takes_fees(files: Iterable[list[list[Row]]]) -> bool:
 
 def _runs(name: str, parts: list[list[Row]], *, takes_fees: bool) -> list[Run]:
     runs: list[Run] = []
+    *parts, tail = parts
     for part in parts:
         moved = _sum(part, "amount") - (_sum(part, "fee") if takes_fees else 0)
         opening = part[-1]["balance"] - moved
@@ -114,6 +128,7 @@ def _runs(name: str, parts: list[list[Row]], *, takes_fees: bool) -> list[Run]:
             runs[-1].goes_on(part[-1])
         else:
             runs.append(Run((name, len(runs)), opening, part[-1]))
+    runs[-1].closing += _sum(tail, "amount") - (_sum(tail, "fee") if takes_fees else 0)
     return runs
 
 

@@ -10,10 +10,13 @@ import pandas as pd
 import pytest
 from tests.kit.movements import movements_of
 
-from kusanya_books.match import bank, operator
-from kusanya_books.request.days import period
+from kusanya.domain.business_day import EAT
+from kusanya_books import columns
+from kusanya_books.match import balances, bank, operator
+from kusanya_books.match.balances import Balances
+from kusanya_books.request.days import DAY, Period, period
 
-MARCH = period("2026-03")
+MARCH, APRIL = period("2026-03"), period("2026-04")
 Make = Callable[..., pd.DataFrame]
 Line = dict[str, Any]
 
@@ -117,8 +120,10 @@ def test_a_balance_at_the_end_of_each_day_is_enough(collections_of: Make) -> Non
     whole = {"opening balance": 500, "closing balance": 1_521, "not in the balances": 0}
     assert said(collections_of, some) == whole
     assert said(collections_of, [*some[:2], *some[3:]])["not in the balances"] == 5
-    # What comes after the last balance is not denied by any.
-    assert said(collections_of, some[:5])["without a balance"] == -1
+    # What comes after the last balance is not denied by any, and what goes on goes on after it.
+    assert said(collections_of, some[:5]) == {**whole, "closing balance": 1_519}
+    rest = lines_of(1_519, (4, 30), (4.1, 5), name="b.csv")
+    assert said(collections_of, [*some[:5], *rest]) == {**whole, "closing balance": 1_554}
 
 
 def test_two_accounts_of_a_bank_on_one_day_are_two(collections_of: Make) -> None:
@@ -217,3 +222,160 @@ def test_whole_statements_are_never_denied_and_a_lost_line_always_is(
             assert bool(found["not in the balances"]) == bool(amount), (seed, currency)
             if len(own) == 1 and not own[0].takes_fees:
                 assert found["not in the balances"] == amount
+
+
+def said_of(
+    lines: Iterable[Line], of: Period, before: Balances | None = None, leg: str = "operator"
+) -> Balances:
+    """Return what these lines say of a period, after what the one before ended with."""
+    moved = movements_of(*({**line, "leg": leg} for line in lines))
+    if before is not None:
+        moved = pd.concat([moved, before.ends], ignore_index=True)
+    return balances.of(moved, leg=leg, period=of)
+
+
+def gaps(found: Balances) -> list[tuple[str, int, str, int, int]]:
+    """Return where lines lack: day and balance before and after, and how much."""
+    return [
+        (f"{gap.day_before:%m-%d}", gap.balance_before, f"{gap.day:%m-%d}", gap.balance, gap.amount)
+        for gap in columns.records(found.gaps)
+    ]
+
+
+def ends(found: Balances) -> list[int]:
+    return sorted(map(int, found.ends["balance"]))
+
+
+@pytest.mark.parametrize("leg", ["operator", "bank"])
+def test_a_statement_begins_with_what_the_one_before_ended_with(leg: str) -> None:
+    march = said_of([*FIRST, *SECOND], MARCH, leg=leg)
+    assert (gaps(march), ends(march)) == ([], [1_270, 25_009])
+    # Each account goes on with its own, one after the other as well.
+    on = [
+        *lines_of(25_009, (32, 5), (33, 6)),
+        *lines_of(1_270, (40, -70), name="b.csv" if leg == "operator" else "a.csv"),
+    ]
+    april = said_of(on, APRIL, march, leg=leg)
+    assert (gaps(april), ends(april)) == ([], [1_200, 25_020])
+    [account] = columns.records(april.said)
+    assert (account.opening, account.moved, account.denied) == (26_279, -59, 0)
+    # The last line of March, or the first one of April, is in neither.
+    [gap] = gaps(said_of(on[1:], APRIL, march, leg=leg))
+    assert gap in {("03-30", 1_270, "04-02", 25_014, 23_744), ("03-29", 25_009, "04-02", 25_014, 5)}
+    [one] = gaps(said_of(lines_of(1_300, (33, 9)), APRIL, said_of(FIRST, MARCH, leg=leg), leg=leg))
+    assert one == ("03-30", 1_270, "04-02", 1_300, 30)
+
+
+def test_an_account_that_was_still_for_a_month_goes_on_after_it() -> None:
+    march = said_of([*FIRST, *SECOND], MARCH)
+    april = said_of(lines_of(1_270, (33, 9)), APRIL, march)
+    assert ends(april) == [1_279, 25_009]
+    may = said_of(lines_of(25_009, (65, 9)), period("2026-05"), april)
+    assert (gaps(may), ends(may)) == ([], [1_279, 25_018])
+    # Nobody waits for it for more than a quarter.
+    june = said_of(lines_of(25_018, (100, 9)), period("2026-06"), may)
+    july = said_of(lines_of(25_027, (130, 9)), period("2026-07"), june)
+    assert (ends(june), ends(july)) == ([1_279, 25_027], [25_036])
+
+
+def test_what_came_late_stands_between_two_periods() -> None:
+    march = said_of(FIRST, MARCH)
+    late = lines_of(1_270, (31, 30), (33, 9))
+    found = said_of(late, APRIL, march)
+    assert (gaps(found), ends(found)) == ([], [1_309])
+    # So it does in a statement that begins earlier.
+    assert gaps(said_of([*FIRST[1:], *late], APRIL, march)) == []
+    assert gaps(said_of([*FIRST[1:], *late[1:]], APRIL, march)) == [
+        ("03-30", 1_270, "04-02", 1_300, 30)
+    ]
+
+
+def test_a_line_of_another_day_may_stand_between_those_of_the_period() -> None:
+    mixed = lines_of(500, (33, 9), (31, 30), (34, 1))
+    found = said_of(mixed, APRIL)
+    [account] = columns.records(found.said)
+    assert (account.opening, account.moved, account.denied) == (500, 40, 0)
+    assert (gaps(found), ends(found)) == ([], [540])
+
+
+def test_what_lacks_in_two_places_is_said_twice_though_it_comes_to_nothing() -> None:
+    apart = [*lines_of(0, (1, 5)), *lines_of(35, (2, 5)), *lines_of(10, (3, 5))]
+    assert [gap[-1] for gap in gaps(said_of(apart, MARCH))] == [30, -30]
+
+
+def test_where_a_file_says_no_balances_the_next_period_begins_anew() -> None:
+    silent = [{**line, "balance": None, "input": "c.csv"} for line in SECOND]
+    march = said_of([*FIRST, *silent], MARCH)
+    assert ends(march) == []
+    april = [*lines_of(9_999, (40, 1)), {"at": on(33), "amount": 4, "input": "c.csv"}]
+    assert gaps(said_of(april, APRIL, said_of(FIRST, MARCH))) == []
+    # And so it does after days that nobody closed, and where nothing was given.
+    later = lines_of(9_999, (70, 1))
+    assert gaps(said_of(later, period("2026-05"), said_of(FIRST, MARCH))) == []
+    assert ends(said_of([], APRIL, said_of(FIRST, MARCH))) == []
+
+
+def test_a_line_that_another_file_says_once_more_is_read_once() -> None:
+    named = [{**line, "receipt": f"R{place}"} for place, line in enumerate(FIRST)]
+    again = [{**line, "input": "b.csv"} for line in named[1:]]
+    found = said_of([*named, *again], MARCH)
+    assert (gaps(found), ends(found)) == ([], [1_270])
+
+
+def test_sums_past_a_machine_word_are_exact() -> None:
+    large = lines_of(2**62, (1, 2**61), (2, -(2**62)))
+    found = said_of(large, MARCH)
+    assert (gaps(found), ends(found)) == ([], [2**61])
+    assert [gap[-1] for gap in gaps(said_of([large[0], {**large[1], "amount": 5}], MARCH))] == [
+        -(2**62) - 5
+    ]
+
+
+def test_of_balances_that_never_lead_on_a_thousand_gaps_are_listed_and_the_rest_as_one() -> None:
+    odd = [
+        {"at": on(1 + place / 100), "amount": 1, "balance": place**2 * 1_000}
+        for place in range(1, 1_501)
+    ]
+    found = gaps(said_of(odd, MARCH))
+    apart = [(place * 2 - 1) * 1_000 - 1 for place in range(2, 1_501)]
+    assert [gap[-1] for gap in found] == [*apart[:1_000], sum(apart[1_000:])]
+    assert (found[-1][1], found[-1][3]) == (1_001**2 * 1_000, 1_500**2 * 1_000 - 1)
+
+
+@pytest.mark.scale(10, 60, 1_000)
+def test_of_a_chain_of_periods_no_line_is_lost_unseen_be_it_the_first_or_last_of_one(
+    rounds: int,
+) -> None:
+    for seed in range(rounds):
+        chance = Random(f"chain {seed}")  # noqa: S311 - a repeatable choice
+        spans = [period("2026-03"), period("2026-04"), period("2026-05")]
+        wallets = chance.randint(1, 3)
+        lines: list[Line] = []
+        for wallet in range(wallets):
+            # None ends before another one begins: they would look like one.
+            first = [chance.uniform(1, 1.8), chance.uniform(2, 2.8)]
+            days = first + sorted(chance.uniform(3, 91.8) for _ in range(chance.randint(9, 20)))
+            moves = [(day, chance.choice([-1, 1]) * chance.randint(1, 10**9)) for day in days]
+            made = lines_of(wallet * 10**10, *moves, name=f"{wallet}.csv")
+            reach = chance.choice([timedelta(0), 5 * DAY])
+            lines += [{**line, "wallet": wallet, "reach": reach} for line in made]
+
+        def closed(lines: list[Line], spans: list[Period] = spans) -> int:
+            before, lacks = None, 0
+            for span in spans:
+                given = [
+                    {name: line[name] for name in ("input", "at", "amount", "balance")}
+                    for line in lines
+                    if span.first - line["reach"] <= line["at"].astimezone(EAT).date() <= span.last
+                ]
+                before = said_of(given, span, before)
+                lacks += len(before.gaps)
+            return lacks
+
+        assert closed(lines) == 0, seed
+        # Neither the very first nor the very last of a wallet: nothing comes before, or after.
+        of = [None, *(line["wallet"] for line in lines), None]
+        lost = chance.choice(
+            [place for place in range(len(lines)) if of[place] == of[place + 1] == of[place + 2]]
+        )
+        assert closed(lines[:lost] + lines[lost + 1 :]) > 0, seed

@@ -14,6 +14,7 @@ from tests.kit.frames import frame_of
 from kusanya_books import columns
 from kusanya_books.columns import (
     AGEING,
+    BALANCE_GAPS,
     BANK_MATCHES,
     BRIDGE,
     CONTROL,
@@ -42,7 +43,7 @@ CODE = st.sampled_from(
         {"missing", *findings.ACROSS_CODES, *findings.EDGE_CODES, *findings.WITHIN_CODES}
     )
 )  # fmt: skip
-LINE = st.sampled_from(["unexplained", "not in the balances", "opening balance"])
+LINE = st.sampled_from(["unexplained", "opening balance"])
 
 
 def drawn(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Row]]:
@@ -57,8 +58,11 @@ PAID = drawn(
     break_code=st.sampled_from(["settlement_within_tolerance", "settlement_short"]),
     standing=STANDING, open_balance=MONEY, net=SIZE, net_settled=SIZE,
 )  # fmt: skip
+GAPS = st.none() | st.fixed_dictionaries(
+    {"accounts": st.integers(0, 2), "gaps": drawn(amount=MONEY)}
+)
 LEG = st.none() | st.fixed_dictionaries(
-    {"rows": OF_LEG, "bridge": BRIDGES, "is_unread": st.booleans()}
+    {"rows": OF_LEG, "bridge": BRIDGES, "is_unread": st.booleans(), "balances": GAPS}
 )
 REMARKS = st.lists(
     st.fixed_dictionaries(
@@ -162,15 +166,10 @@ def of_statements(paid: Row | None, legs: dict[str, Row | None]) -> dict[str, Su
         if leg is not None and not leg["is_unread"]:
             broken = [row for row in leg["rows"] if row["standing"] == "break"]
             found[kind] = counted(each(broken, "at_stake"))
-    beside = [
-        row
-        for one in legs.values()
-        if one is not None
-        for row in one["bridge"]
-        if row["line"] == "not in the balances"
-    ]
-    denied = [(row["currency"], 1, abs(row["amount"])) for row in beside if row["amount"]]
-    found[findings.BALANCES] = counted(denied) if beside else None
+    said = [one["balances"] for one in legs.values() if one is not None and one["balances"]]
+    lacks = [(gap["currency"], 1, abs(gap["amount"])) for one in said for gap in one["gaps"]]
+    has_said = any(one["accounts"] for one in said)
+    found[findings.BALANCES] = counted(lacks) if has_said else None
     return found
 
 
@@ -213,7 +212,14 @@ def leg_of(schema: Schema, leg: Row | None) -> Any:
         rows=frame_of(schema, *leg["rows"]),
         bridge=frame_of(BRIDGE, *leg["bridge"]),
         is_unread=leg.get("is_unread"),
+        balances=balances_of(leg.get("balances")),
     )
+
+
+def balances_of(said: Row | None) -> Any:
+    if said is None:
+        return None
+    return SimpleNamespace(said=range(said["accounts"]), gaps=frame_of(BALANCE_GAPS, *said["gaps"]))
 
 
 def by_kind(found: pd.DataFrame) -> dict[str, Sums | None]:

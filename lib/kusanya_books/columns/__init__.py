@@ -53,6 +53,8 @@ from kusanya_books.columns.input import (
     UNREAD,
 )
 from kusanya_books.columns.leg import (
+    BALANCE_GAPS,
+    BALANCES_SAID,
     BANK_MATCHES,
     LEG_BRIDGE,
     OPERATOR_MATCHES,
@@ -95,6 +97,8 @@ __all__ = [
     "ACCOUNTED",
     "AGEING",
     "BALANCES",
+    "BALANCES_SAID",
+    "BALANCE_GAPS",
     "BANK_MATCHES",
     "BREAKS",
     "BRIDGE",

@@ -87,3 +87,27 @@ LEG_BRIDGE: Final = Schema(
 )
 """Per channel and currency: the statement's sum, less the effect of each code, the other side's
 sum, what is unexplained; then, where lines have balances, opening, closing and what they leave."""
+
+BALANCES_SAID: Final = Schema(
+    "balances_said",
+    {"account": T, "currency": T, "moved": W, "fees": W, "opening": W, "denied": W},
+)
+"""What the balances beside a statement's lines say, by account: its channel, '' of a bank. `moved`
+is what the lines of the period come to in files that say balances; `fees` what is taken from those
+beside them; `denied` what lacks between the lines."""
+
+BALANCE_GAPS: Final = Schema(
+    "balance_gaps",
+    {
+        "channel": T,
+        "currency": T,
+        "input": T,
+        "day_before": D,
+        "balance_before": W,
+        "day": D,
+        "balance": W,
+        "amount": W,
+    },
+)
+"""Where the balances of a statement do not lead on: the last one and its day, what the lines of
+the file `input` begin with and theirs, and the difference."""

@@ -24,6 +24,7 @@ from kusanya_books.engine.engines import open_engine
 from kusanya_books.judge import fees, findings, open_items
 from kusanya_books.judge.open_items import BANK, FEES, OPERATOR, Item
 from kusanya_books.match import bank, breaks, operator
+from kusanya_books.match.balances import ENDS
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.legs import gives_back
 from kusanya_books.match.operator import OperatorMatch
@@ -121,20 +122,24 @@ def judge(
 
 
 def to_carry(
-    inputs: Inputs, items: pd.DataFrame, of_bank: BankMatch | None
+    inputs: Inputs,
+    items: pd.DataFrame,
+    of_operator: OperatorMatch | None,
+    of_bank: BankMatch | None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the lines of movements and of the settlement statement that a later run needs.
 
     Of an operator every line that names what is open, so that a second payment is not taken for the
     first; of a bank all lines and payouts since its first open item, so that a credit is not taken
     for another payout's. Without a bank's statement the payouts that may be credited after the
-    period: the next one may be given. And what the bank has shown: it may be taken back.
+    period: the next one may be given. And what the bank has shown: it may be taken back; and the
+    last balances, which the next statements begin with.
     """
     open_ = [item for item in columns.dicts(items) if is_carried(item)]
     every = inputs.at_bank
     if inputs.carried is not None:
         every = inputs.carried.with_movements(every)
-        every = every[every["leg"] != SHOWN]
+        every = every[every["leg"].isin(ENDS)]
     open_at_bank = [item for item in open_ if item["leg"] == BANK]
     shown = _shown(inputs, of_bank, {item["subject"] for item in open_at_bank})
     keep = _names(inputs, every, [item for item in open_ if item["leg"] == OPERATOR])
@@ -154,7 +159,9 @@ def to_carry(
         keep |= ((every["leg"] == "bank") | payouts) & (every["business_day"] >= first)
     same = ["leg", "channel", "currency", "receipt", "kind", "status", "amount", "at", "balance"]
     copied = every.duplicated([*same, "details"]) & every["receipt"].notna()
-    kept = pd.concat([every[keep & ~copied], shown], ignore_index=True)
+    both = [leg.balances for leg in (of_operator, of_bank) if leg is not None]
+    ends = [each.ends for each in both if each is not None]
+    kept = pd.concat([every[keep & ~copied], shown, *ends], ignore_index=True)
     return columns.frame(MOVEMENTS, kept), _payouts(inputs, first)
 
 

@@ -101,7 +101,7 @@ def findings(
         (PAYOUTS, "settlement", "no statement", None if settled is None else _payouts(settled)),
         (OPERATOR, "operator", _wants(operator, "operator's"), _rows_of(operator, "break")),
         (BANK, "bank", _wants(bank, "bank's"), _rows_of(bank, "break")),
-        (BALANCES, "operator_bridge", "no statement with balances", _balances(operator, bank)),
+        (BALANCES, "open_items", "no statement with balances", _balances(operator, bank)),
         (ACROSS, "breaks", "no ledger", _across(ACROSS_CODES, matched, operator, bank)),
         (EDGE, "breaks", "no ledger", _across(EDGE_CODES, matched, operator, bank)),
         (WITHIN, "breaks", "no ledger", _within(matched, settled, operator, bank)),
@@ -275,13 +275,11 @@ def _rows_of(leg: Leg | None, standing: str) -> list[Sums] | None:
 
 
 def _balances(*legs: Leg | None) -> list[Sums] | None:
-    bridges = [leg.bridge for leg in legs if leg is not None]
-    lines = [part[part["line"] == "not in the balances"] for part in bridges]
-    if not sum(len(part) for part in lines):
+    balances = [leg.balances for leg in legs if leg is not None and leg.balances is not None]
+    if not sum(len(each.said) for each in balances):
         return None
-    every = pd.concat(lines)
-    wrong = every[every["amount"] != 0]
-    return _sums(wrong.assign(apart=wrong["amount"].abs()), "apart")
+    gaps = pd.concat([each.gaps for each in balances])
+    return _sums(gaps.assign(apart=gaps["amount"].abs()), "apart")
 
 
 def _across(

@@ -23,6 +23,7 @@ from kusanya_books.match import break_life, breaks
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.breaks import Standing
 from kusanya_books.match.ledger import LedgerMatch
+from kusanya_books.match.legs import Leg
 from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
 from kusanya_books.request.earlier_period import BOOKS, STATEMENT
@@ -33,6 +34,7 @@ Item = dict[str, Any]
 DOUBLES: Final = "doubles"
 FEES: Final = "fees"
 LATE: Final = "late"
+BALANCES: Final = "balances"
 OPERATOR: Final = "operator"
 BANK: Final = "bank"
 ACROSS: Final = "across"
@@ -65,6 +67,8 @@ def items(
         *_of_payouts(settled, inputs),
         *numbered(inputs, [] if operator is None else _open(_of_operator(operator.rows, inputs))),
         *numbered(inputs, [] if bank is None else _open(of_bank(bank.rows))),
+        *numbered(inputs, _of_balances(operator)),
+        *numbered(inputs, _of_balances(bank)),
         *numbered(inputs, _across(matched)),
         *numbered(inputs, _of_doubles(matched)),
         *numbered(inputs, of_fees(exceptions, is_agreed=inputs.tariff is not None)),
@@ -302,6 +306,26 @@ def of_fees(exceptions: pd.DataFrame, *, is_agreed: bool) -> Iterator[Item]:
             "figures": break_life.figures([row.amount, row.charged, row.expected]),
             "day": row.created_day,
             "suggested_action": _FEE_ADVICE,
+        }
+
+
+def _of_balances(leg: Leg | None) -> Iterator[Item]:
+    if leg is None or leg.balances is None:
+        return
+    for row in columns.records(leg.balances.gaps):
+        before, after = f"{row.balance_before:,}", f"{row.balance:,}"
+        days = f"{row.day_before:%Y-%m-%d}", f"{row.day:%Y-%m-%d}"
+        yield {
+            **_same(row, "channel", "currency", "day"),
+            "leg": BALANCES,
+            "subject": f"{text_of(row.channel) or BANK} {days[1]} {row.balance_before}",
+            "finding": findings.BALANCES,
+            "break_code": "balances_apart",
+            "amount": abs(int(row.amount)),
+            "figures": break_life.figures([row.balance_before, row.balance]),
+            "suggested_action": f"Lines lack between the balance {before} of {days[0]} and "
+            f"{after} of {days[1]}, with which {row.input} begins: give the whole statement; "
+            "accept it where they are of two accounts.",
         }
 
 

@@ -64,7 +64,7 @@ _WORDS: Final = {
     "open balance": "Still owed to us for the period",
     "unread": "Rows that could not be read",
     "opening balance": "Opening balance of the statement",
-    "without a balance": "Less movements of files that say no balance",
+    "without a balance": "Movements beside the balances of the statement",
     "fees in the balances": "Fees beside the lines, taken from the balances",
     "closing balance": "Closing balance of the statement",
     "operator fees": "Fees that the operator charged",

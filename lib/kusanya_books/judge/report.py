@@ -212,7 +212,7 @@ def report(
         *report_pages.of_files(inputs, legs.given),
         ReportPage("late", "What changed since an earlier close", delta),
     )
-    movements, payouts = carried_legs.to_carry(inputs, left.rolled.items, legs.bank)
+    movements, payouts = carried_legs.to_carry(inputs, left.rolled.items, legs.operator, legs.bank)
     return Report(
         inputs=inputs,
         matched=legs.books,

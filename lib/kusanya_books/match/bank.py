@@ -28,7 +28,7 @@ from kusanya_books.columns import (
 )
 from kusanya_books.engine.engine import query
 from kusanya_books.engine.engines import open_engine
-from kusanya_books.match import breaks
+from kusanya_books.match import balances, breaks
 from kusanya_books.match.breaks import RULES
 from kusanya_books.match.legs import Leg, bridge, has_unread, payers
 from kusanya_books.request.days import Period
@@ -108,6 +108,7 @@ def match(
     of the lines of the settlement statement that came `late`, which are not among the others.
     `as_of` is the day that ages are counted to; `everything` False leaves out rows that agree.
     """
+    said = balances.of(movements, leg="bank", period=period)
     with open_engine() as engine:
         engine.register("movements", movements, MOVEMENTS)
         engine.register("statement", statement, STATEMENT)
@@ -125,7 +126,8 @@ def match(
         engine.run(query("bank/rows", break_code=breaks.break_code(breaks.BANK)))
         return BankMatch(
             rows=engine.frame(query("bank/answer"), BANK_MATCHES, {"everything": everything}),
-            bridge=bridge(engine, "bank total", "payouts total"),
+            bridge=bridge(engine, "bank total", "payouts total", said),
+            balances=said,
             places=engine.frame(query("legs/places"), PLACES),
         )
 

@@ -7,8 +7,16 @@ import msgspec
 import pandas as pd
 
 from kusanya_books import columns
-from kusanya_books.columns import LEDGER, LEG_BRIDGE, PAYERS, PLACES, Schema
+from kusanya_books.columns import (
+    BALANCES_SAID,
+    LEDGER,
+    LEG_BRIDGE,
+    PAYERS,
+    PLACES,
+    Schema,
+)
 from kusanya_books.engine.engine import Engine, Source, literal, query
+from kusanya_books.match.balances import Balances
 from kusanya_books.request.quality import Quality
 
 GIVES_BACK: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
@@ -35,6 +43,8 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True):
     bridge: pd.DataFrame
     places: pd.DataFrame = columns.empty(PLACES)
     """Where each line went, by `PLACES`."""
+    balances: Balances | None = None
+    """What the balances beside the lines say; None where no line was read."""
     is_unread: bool = False
     """Whether statements were given of which no row could be read: nothing is proven."""
 
@@ -71,7 +81,7 @@ def refunds_booked(engine: Engine, books: Source | None) -> None:
     engine.run(query("legs/refunds_booked", gives_back=f"({kinds})"))
 
 
-def bridge(engine: Engine, total: str, other: str) -> pd.DataFrame:
+def bridge(engine: Engine, total: str, other: str, balances: Balances) -> pd.DataFrame:
     """Return the bridge from a statement's sum, called `total`, to that of the other side."""
-    engine.run(query("legs/balances"))
+    engine.register("balances", balances.said, BALANCES_SAID)
     return engine.frame(query("legs/bridge", total=total, other=other), LEG_BRIDGE)

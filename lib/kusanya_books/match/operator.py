@@ -23,7 +23,7 @@ from kusanya_books.columns import (
 )
 from kusanya_books.engine.engine import Source, literal, query
 from kusanya_books.engine.engines import open_engine
-from kusanya_books.match import breaks
+from kusanya_books.match import balances, breaks
 from kusanya_books.match.breaks import RULES
 from kusanya_books.match.legs import Leg, bridge, has_unread, refunds_booked
 from kusanya_books.request.days import Period
@@ -96,6 +96,7 @@ def match(
     counted to; `everything` False leaves out rows that agree. Raises ValueError for collections of
     both modes.
     """
+    said = balances.of(movements, leg="operator", period=period)
     with open_engine(collections, books) as engine:
         engine.register("loaded", collections, COLLECTIONS)
         engine.register("outside", outside, COLLECTIONS)
@@ -114,7 +115,8 @@ def match(
         chosen = {"everything": everything}
         return OperatorMatch(
             rows=engine.frame(query("operator/answer"), OPERATOR_MATCHES, chosen),
-            bridge=bridge(engine, "operator total", "service total"),
+            bridge=bridge(engine, "operator total", "service total", said),
+            balances=said,
             places=engine.frame(query("legs/places"), PLACES),
             receipts=engine.frame(query("operator/receipts"), RECEIPTS),
         )

@@ -32,12 +32,11 @@ from kusanya.state.observation import Observation
 def two_tills(made: Chain, rng: Random) -> None:
     """Let each operator write two statements, one a till; the payments come to both in turn.
 
-    Of tills of which one was closed before the other opened nobody can tell that they are two.
+    In the first close both have lines, none before the other begins: later ones know them apart.
     """
     is_nightly = made.months[0].first == made.months[0].last
     for channel in OPERATORS:
-        each = [sum(one.channel == channel for one in paid) for paid in made.payments]
-        if min(each) < 3 and not is_nightly:
+        if sum(one.channel == channel for one in made.payments[0]) < (2 if is_nightly else 3):
             continue
         paid = [one for each in made.payments for one in each if one.channel == channel]
         names = [one.reference for one in sorted(paid, key=lambda one: one.at)]
@@ -55,18 +54,16 @@ def fees_in_the_balance(made: Chain, rng: Random) -> None:
 def two_banks(made: Chain, rng: Random) -> None:
     """Let some channels be paid out to another bank, where both have lines at the same time.
 
-    Of accounts of which one is silent before the other begins nobody can tell that they are two.
+    In the first close, that is: later ones know them apart by their last balances.
     """
-    for month in made.months:
-        for currency in ("TZS", "KES"):
-            mine = [row for row in month.bank if row["currency"] == currency]
-            second = [row for row in mine if {"POTIGO", "POAIR"} & _prefixes(row)]
-            days = [row["at"] for row in mine if row not in second]
-            others = [row["at"] for row in second]
-            if month.first == month.last or not (days and others):
-                continue
-            if min(others) >= max(days) or min(days) >= max(others):
-                return
+    begins = made.months[0]
+    for currency in ("TZS", "KES"):
+        mine = [row for row in begins.bank if row["currency"] == currency]
+        second = [row for row in mine if {"POTIGO", "POAIR"} & _prefixes(row)]
+        days = [row["at"] for row in mine if row not in second]
+        others = [row["at"] for row in second]
+        if mine and not (days and others and min(others) < max(days) and min(days) < max(others)):
+            return
     for month in made.months:
         for row in month.bank:
             row["account"] = "b" if {"POTIGO", "POAIR"} & _prefixes(row) else "a"

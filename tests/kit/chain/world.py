@@ -393,14 +393,17 @@ def _statements(
 
 
 def _with_balances(made: Chain, each: list[list[Row]], number: int, account: str) -> Iterable[Row]:
-    """Yield a month's lines, the balance beside each; it goes on where the last month ended."""
+    """Yield a month's lines, the balance beside each; it goes on where the last month ended.
+
+    A line that `is_lost` moved it and is in no file.
+    """
     balances = Counter({"TZS": 1_000_000, "KES": 50_000})
     mine = [[row for row in rows if row.get("account", "") == account] for rows in each]
     for place, rows in enumerate(mine[: number + 1]):
         for row in _dated(rows):
             fee = int(row.get("fee") or 0) if made.is_fee_in_balance else 0
             balances[row["currency"]] += row["amount"] - fee
-            if place == number:
+            if place == number and not row.get("is_lost"):
                 yield {**row, "balance": balances[row["currency"]]}
 
 

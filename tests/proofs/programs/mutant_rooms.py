@@ -424,7 +424,6 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books/test_settlement_payouts.py",
             "kusanya_books/test_operator_and_bank.py",
             "kusanya_books/test_operator_fees_and_reversals.py",
-            "kusanya_books/test_balances_beside_the_lines.py",
             "kusanya_books/test_bank_debits.py",
             "kusanya_books/test_settlement_files_that_repeat_days.py",
             "kusanya_books/test_who_pays_a_channel_out.py",
@@ -432,6 +431,14 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         queries=_all("operator", "bank", "legs", "settlement", but=("settlement/bridge",)),
         rules=("OPERATOR", "BANK"),
+    ),
+    "balances": Room(
+        ("kusanya_books.match.balances",),
+        (
+            "kusanya_books/test_balances_beside_the_lines.py",
+            "kusanya_books/test_bank_equals_a_plain_reference.py",
+            "kusanya_books/test_operator_equals_a_plain_reference.py",
+        ),
     ),
     "roll-forward": Room(
         (

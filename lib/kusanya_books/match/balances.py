@@ -1,0 +1,366 @@
+"""What the balances beside the lines of statements say: whether lines lack between them.
+
+A file is read from its oldest line to its newest. Lines whose balances lead from one to the next
+are a run; a run goes on where another one ended, be it in another file or in the period before.
+Several wallets, or accounts of a bank, may be given at once: each has its own balances, and a run
+that begins before any other one ended is one of them. Files without balances say nothing.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from datetime import date
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from kusanya_books import columns
+from kusanya_books.columns import BALANCE_GAPS, BALANCES_SAID, MOVEMENTS
+from kusanya_books.request.days import DAY, Period
+from kusanya_books.request.earlier_period import REMEMBERED
+
+ENDS: Final = {"operator": "operator balance", "bank": "bank balance"}
+"""The legs of the last balances, among what is carried, by the leg of their lines."""
+_SAME: Final = ["channel", "currency", "receipt", "kind", "status", "amount", "at", "balance"]
+"""What a line with a receipt says that another one only says once more, beside its details."""
+_LISTED: Final = 1_000
+"""How many gaps of an account are listed one by one; the rest are one more: nothing leads on."""
+_FITS: Final = float(2**62)
+"""Sums up to here are added up in whole numbers of 64 bits."""
+_Account = tuple[str, str]
+
+
+class Balances(msgspec.Struct, frozen=True, kw_only=True):
+    """What the balances of one leg's statements say."""
+
+    said: pd.DataFrame
+    """By account, as `BALANCES_SAID`."""
+    gaps: pd.DataFrame
+    """Where lines lack, as `BALANCE_GAPS`."""
+    ends: pd.DataFrame
+    """The last balances, as `MOVEMENTS` of a leg of `ENDS`: the next period begins with them."""
+
+
+class _File(msgspec.Struct):
+    """The lines of one account in one file up to the last of the period, the oldest first."""
+
+    name: str
+    first: int
+    """The place of the first line of the period."""
+    moments: Any
+    days: Any
+    moved: Any
+    """What the lines up to each come to; and so are the fees beside them."""
+    fees: Any
+    balances: Any
+    """The balances that are said, and beside which lines."""
+    places: Any
+
+    def total(self, sums: Any) -> int:
+        """Return what the lines from the first of the period on come to."""
+        return int(sums[-1]) - (int(sums[self.first - 1]) if self.first else 0)
+
+
+class _End(msgspec.Struct):
+    """A last balance, of a run or of the period before."""
+
+    balance: int
+    at: int
+    """In microseconds."""
+    days: tuple[date, date]
+    place: tuple[str, int]
+
+
+class _Run(msgspec.Struct):
+    """Lines of the period in one file whose balances lead from one to the next."""
+
+    opening: int
+    begins: int
+    end: _End
+    earlier: Collection[int]
+    """The balances of days before the period that lead to it in its file."""
+
+    @property
+    def is_still(self) -> bool:
+        """Return whether it comes to nothing."""
+        return self.opening == self.end.balance
+
+
+def of(movements: pd.DataFrame, *, leg: str, period: Period) -> Balances:
+    """Return what the balances of a leg's statements, operator or bank, say of a period.
+
+    `movements` may hold the last balances of the period before, as its `ends` said them: the
+    period's first ones are held against them. They are passed over where the files do not say
+    all balances. The lines of an operator's channel are one account, those of all banks are one.
+    """
+    files, silent = _files(movements[movements["leg"] == leg], period, is_bank=leg == "bank")
+    carried = _carried(movements[movements["leg"] == ENDS[leg]], period)
+    said: list[tuple[Any, ...]] = []
+    gaps: list[tuple[Any, ...]] = []
+    ends: list[dict[str, Any]] = []
+    forgotten = pd.Timestamp(period.last - REMEMBERED).value // 1_000
+    for account, own in sorted(files.items()):
+        takes_fees = _takes_fees(own)
+        runs = [run for each in own for run in _runs(each, period, takes_fees=takes_fees)]
+        known = [] if account in silent else [_moved_on(end, runs) for end in carried[account]]
+        opening, apart, left = _join(runs, known, is_bank=leg == "bank")
+        moved = sum(each.total(each.moved) for each in own)
+        fees = sum(each.total(each.fees) for each in own) if takes_fees else 0
+        said.append((*account, moved, fees, opening, sum(gap[-1] for gap in apart)))
+        gaps += [(account[0] or None, account[1], *gap) for gap in _listed(apart)]
+        if account not in silent:
+            ends += [_to_carry(account, end, leg, period) for end in left if end.at >= forgotten]
+    return Balances(
+        said=_frame(BALANCES_SAID, said),
+        gaps=_frame(BALANCE_GAPS, gaps),
+        ends=columns.frame(
+            MOVEMENTS, {name: [end.get(name) for end in ends] for name in MOVEMENTS.columns}
+        ),
+    )
+
+
+def _files(
+    lines: pd.DataFrame, period: Period, *, is_bank: bool
+) -> tuple[dict[_Account, list[_File]], set[_Account]]:
+    """Return the files of each account that say balances, and the accounts of which one does not.
+
+    A line that is said once more is left out.
+    """
+    found: defaultdict[_Account, list[_File]] = defaultdict(list)
+    silent: set[_Account] = set()
+    lines = lines.assign(channel="" if is_bank else lines["channel"].fillna(""))
+    lines = lines[lines["status"] == "completed"].sort_values(["input", "line_no"], kind="stable")
+    named = lines[lines["receipt"].notna() & lines["receipt"].duplicated(keep=False)]
+    lines = lines.drop(index=named.index[named.duplicated([*_SAME, "details"])])
+    for key, part in lines.groupby(["channel", "currency", "input"]):
+        channel, currency, name = map(str, key)
+        account = channel, currency
+        ordered = part if part["at"].iloc[0] <= part["at"].iloc[-1] else part[::-1]
+        days = ordered["business_day"].to_numpy("datetime64[D]")
+        of_period = np.flatnonzero((days >= period.first) & (days <= period.last))
+        if not len(of_period):
+            continue
+        first, last = int(of_period[0]), int(of_period[-1])
+        ordered = ordered[: last + 1]
+        places = np.flatnonzero(ordered["balance"].notna())
+        if not (places >= first).any():
+            silent.add(account)
+            continue
+        kind = _whole_numbers(ordered)
+        found[account].append(
+            _File(
+                name=name,
+                first=first,
+                moments=ordered["at"].astype("datetime64[us, UTC]").astype("int64").to_numpy(),
+                days=days,
+                moved=np.cumsum(ordered["amount"].to_numpy(kind)),
+                fees=np.cumsum(ordered["fee"].fillna(0).to_numpy(kind)),
+                balances=ordered["balance"].dropna().to_numpy(kind),
+                places=places,
+            )
+        )
+    return found, silent
+
+
+def _whole_numbers(lines: pd.DataFrame) -> Any:
+    """Return the type in which sums of these lines are exact: the machine's, or Python's own."""
+    sizes = [lines[name].abs().astype("float64") for name in ("amount", "fee", "balance")]
+    return "int64" if sizes[0].sum() + sizes[1].sum() + sizes[2].max() < _FITS else "object"
+
+
+def _takes_fees(files: Iterable[_File]) -> bool:
+    """Return whether the fee beside a line is taken from the balance: most steps say it."""
+    votes: Counter[str] = Counter()
+    for each in files:
+        step = np.diff(each.balances)
+        moved, fees = (np.diff(sums[each.places]) for sums in (each.moved, each.fees))
+        votes["net"] += int(((fees != 0) & (step == moved - fees)).sum())
+        votes["gross"] += int(((fees != 0) & (step == moved)).sum())
+    return votes["net"] > votes["gross"]
+
+
+def _runs(file: _File, period: Period, *, takes_fees: bool) -> Iterator[_Run]:
+    """Yield the runs of a file from its first line of the period on: at worst one for each."""
+    sums = file.moved - file.fees if takes_fees else file.moved
+    totals = np.concatenate([[0], sums])
+    places, balances = file.places, file.balances
+    moments, days = file.moments[places], file.days[places]
+    heads = np.flatnonzero(np.diff(balances) != np.diff(sums[places])) + 1
+    own = np.searchsorted(places, file.first)
+    # The lines before the period that lead to the first run.
+    reaches = max(heads[heads <= own], default=0)
+    starts = np.concatenate([[own], heads[heads > own]])
+    lasts = np.append(starts[1:], len(places)) - 1
+    before = places[starts - 1]
+    before[0] = file.first - 1
+    openings = balances[starts] - (totals[places[starts] + 1] - totals[before + 1])
+    closings = balances[lasts]
+    closings[-1] += totals[-1] - totals[places[-1] + 1]
+    first = np.datetime64(period.first)
+    is_late = np.logical_or.reduceat(days < first, starts) | (file.days[before + 1] < first)
+    is_late[0] = True
+    columns_ = (
+        *(openings, closings, is_late, lasts),
+        *(np.minimum.reduceat(moments, starts), np.maximum.reduceat(moments, starts)),
+        *(np.minimum.reduceat(days, starts), np.maximum.reduceat(days, starts)),
+    )
+    for number, (opening, closing, may_reach, last, begins, ends, first_day, last_day) in enumerate(
+        zip(*(each.tolist() for each in columns_), strict=True)
+    ):
+        start = starts[number] if number else reaches
+        yield _Run(
+            opening=opening,
+            begins=begins,
+            end=_End(
+                balance=closing, at=ends, days=(first_day, last_day), place=(file.name, number)
+            ),
+            earlier=_earlier(file, totals, slice(start, last + 1), first) if may_reach else (),
+        )
+
+
+def _earlier(file: _File, totals: Any, run: slice, first: np.datetime64) -> set[int]:
+    """Return the balances of days before the period that lead on from one balance to another."""
+    places, balances = file.places[run], file.balances[run]
+    found = set(balances[file.days[places] < first].tolist())
+    before = file.places[run.start - 1] if run.start else -1
+    if file.days[before + 1] < first:
+        found.add(int(balances[0] - (totals[places[0] + 1] - totals[before + 1])))
+    return found
+
+
+def _moved_on(end: _End, runs: Iterable[_Run]) -> _End:
+    """Return the last balance of the period before with what its days had since: late lines."""
+    for run in runs:
+        if end.balance in run.earlier:
+            return msgspec.structs.replace(end, balance=run.opening)
+    return end
+
+
+def _join(
+    runs: list[_Run], carried: list[_End], *, is_bank: bool
+) -> tuple[int, list[tuple[Any, ...]], list[_End]]:
+    """Return the balance that an account begins with, where lines lack, and its last balances."""
+    starts, ends = _loose(runs, carried)
+    joined = _ends_before(starts, ends)
+    opening = 0
+    gaps: list[tuple[Any, ...]] = []
+    used: set[int] = set()
+    for run in starts:
+        end = joined.get(id(run))
+        # Two statements of one day alone are of two wallets; a bank writes those into one file.
+        may_be_two = end is not None and (is_bank or end.place[0] != run.end.place[0])
+        days = {*run.end.days, *(() if end is None else end.days)}
+        if end is None or (may_be_two and len(days) == 1):
+            opening += run.opening
+            continue
+        used.add(id(end))
+        day = run.end.days[0]
+        gap = run.opening - end.balance
+        if gap:
+            gaps.append((run.end.place[0], end.days[1], end.balance, day, run.opening, gap))
+    left = [end for end in ends if id(end) not in used]
+    quiet = {id(end) for end in left}
+    opening += sum(end.balance for end in carried if id(end) not in quiet)
+    return opening, gaps, left
+
+
+def _listed(gaps: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the gaps by their days, what is beyond the number that is listed as one."""
+    ordered = sorted(gaps, key=lambda gap: (gap[3], gap[0], gap[4]))
+    rest = ordered[_LISTED:]
+    if not rest:
+        return ordered
+    apart = sum(abs(gap[-1]) for gap in rest)
+    return [*ordered[:_LISTED], (*rest[0][:3], *rest[-1][3:5], apart)]
+
+
+def _loose(runs: list[_Run], carried: list[_End]) -> tuple[list[_Run], list[_End]]:
+    """Return the runs whose opening no end leads to, and the ends that lead to none.
+
+    Each end leads to one opening of the same balance, the latest to the latest. A run that comes
+    to nothing goes on with itself: it counts only where no other one has its balance.
+    """
+    moving = [run for run in runs if not run.is_still]
+    went: defaultdict[int, list[_Run]] = defaultdict(list)
+    came: defaultdict[int, list[_End]] = defaultdict(list)
+    for run in sorted(moving, key=lambda run: (run.begins, run.end.place)):
+        went[run.opening].append(run)
+    for end in sorted([*carried, *(run.end for run in moving)], key=lambda e: (e.at, e.place)):
+        came[end.balance].append(end)
+    still: dict[int, _Run] = {}
+    for run in sorted(runs, key=lambda run: (run.begins, run.end.place)):
+        if run.is_still and run.opening not in went and run.opening not in came:
+            still.setdefault(run.opening, run)
+    starts, ends = [*still.values()], [run.end for run in still.values()]
+    for balance in {*went, *came}:
+        met = min(len(went[balance]), len(came[balance]))
+        starts += went[balance][: len(went[balance]) - met]
+        ends += came[balance][: len(came[balance]) - met]
+    return starts, ends
+
+
+def _ends_before(starts: list[_Run], ends: list[_End]) -> dict[int, _End]:
+    """Return what each run may go on with that nothing leads to: what ended last before it began.
+
+    In its own file first; then where no run of that file goes on with it.
+    """
+    order: list[tuple[Any, _Run | None, _End]] = sorted(
+        [
+            *(((run.begins, run.end.place, 0), run, run.end) for run in starts),
+            *(((end.at, end.place, 1), None, end) for end in ends),
+        ],
+        key=lambda each: each[0],
+    )
+    found: dict[int, _End] = {}
+    of_file: dict[str, _End] = {}
+    for _, run, end in order:
+        if run is None:
+            of_file[end.place[0]] = end
+        elif end.place[0] in of_file:
+            found[id(run)] = of_file[end.place[0]]
+    used = set(map(id, found.values()))
+    last: _End | None = None
+    for _, run, end in order:
+        if run is None:
+            last = last if id(end) in used else end
+        elif last is not None:
+            found.setdefault(id(run), last)
+    return found
+
+
+def _carried(lines: pd.DataFrame, period: Period) -> defaultdict[_Account, list[_End]]:
+    """Return the last balances of the period that ended the day before, by account."""
+    found: defaultdict[_Account, list[_End]] = defaultdict(list)
+    for row in columns.records(lines[lines["business_day"] == pd.Timestamp(period.first - DAY)]):
+        day, channel = row.at.date(), "" if pd.isna(row.channel) else row.channel
+        end = _End(
+            balance=int(row.balance),
+            at=row.at.value // 1_000,
+            days=(day, day),
+            place=(row.input, -1),
+        )
+        found[channel, row.currency].append(end)
+    return found
+
+
+def _to_carry(account: _Account, end: _End, leg: str, period: Period) -> dict[str, Any]:
+    """Return a last balance as one of `MOVEMENTS`: of the period's last day, `at` its own time."""
+    return {
+        "input": end.place[0],
+        "line_no": 0,
+        "leg": ENDS[leg],
+        "channel": account[0] or None,
+        "currency": account[1],
+        "at": pd.Timestamp(end.at, unit="us", tz="UTC"),
+        "business_day": pd.Timestamp(period.last),
+        "kind": "other",
+        "status": "completed",
+        "amount": 0,
+        "balance": end.balance,
+    }
+
+
+def _frame(schema: columns.Schema, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
+    names = enumerate(schema.columns)
+    return columns.frame(schema, {name: [row[at] for row in rows] for at, name in names})
