@@ -2,9 +2,10 @@
 
 import shutil
 from pathlib import Path
+from random import Random
 
 import pytest
-from tests.kit.chain import shapes
+from tests.kit.chain import shapes, world
 from tests.kit.chain.closing import close_chain
 
 from kusanya_books.judge.report import ReportVerdict
@@ -30,3 +31,16 @@ def test_every_close_of_clean_files_is_reconciled(
             where = f"seed {seed}, {names}, close {close.number}: {close.result.sentence}"
             assert close.result.verdict is ReportVerdict.RECONCILED, where
         shutil.rmtree(home)
+
+
+@pytest.mark.parametrize("days", [None, 1])
+@pytest.mark.parametrize("shape", ["read on", "turns at four"])
+def test_a_file_may_be_cut_at_another_moment_than_the_period(
+    tmp_path: Path, empty_store: Path, shape: str, days: int | None
+) -> None:
+    rng = Random(6)  # noqa: S311 - a repeatable choice
+    made = world.chain(rng, months=3 if days else 2, size=14, days=days, direct=True)
+    shapes.SHAPES[shape](made, rng)
+    shutil.copy(empty_store, tmp_path / "store.db")
+    for close in close_chain(made, tmp_path, tmp_path / "store.db", is_nightly=bool(days)):
+        assert close.result.verdict is ReportVerdict.RECONCILED, close.result.sentence

@@ -1,7 +1,7 @@
 """What operators and banks say: every planted fault by its name, exact sums, none false."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pandas as pd
@@ -381,6 +381,21 @@ def test_of_a_statement_without_a_line_every_payment_of_its_channel_is_compared(
             assert set(rows["collection_id"]) == alone
             assert set(rows["break_code"]) <= {"operator_pending", "operator_not_reached"}
             assert found.unexplained == 0
+
+
+def test_a_statement_that_is_cut_at_midnight_does_not_reach_the_rest_of_a_later_business_day(
+    collections_of: Make,
+) -> None:
+    night = period("2026-03", cutoff=timedelta(hours=4))
+    payments = collections_of(
+        {"completed_at": noon(31) + timedelta(hours=11)},
+        {"completed_at": noon(31) + timedelta(hours=14)},
+        cutoff=night.cutoff,
+    )
+    until = {"reference": "R-0", "receipt": "A1", "at": noon(31) + timedelta(hours=10)}
+    found = operator.match(payments, movements_of(until), period=night, as_of=date(2026, 5, 1))
+    alone = found.rows[found.rows["line_no"].isna()].set_index("collection_id")["break_code"]
+    assert dict(alone) == {"col_1": "operator_missing", "col_2": "operator_not_reached"}
 
 
 def test_balances_that_the_movements_do_not_make_are_said(collections_of: Make) -> None:

@@ -157,12 +157,17 @@ def to_carry(
         keep |= payouts & is_new & (every["business_day"] >= awaited)
     if first is not None:
         keep |= ((every["leg"] == "bank") | payouts) & (every["business_day"] >= first)
+    # What was credited after the period is on the next statement of the bank once more.
+    beyond = shown[shown["at"].dt.tz_localize(None) > pd.Timestamp(inputs.period.last)]
+    since = min([*beyond["business_day"], *([] if first is None else [first])], default=None)
+    if since is not None:
+        keep |= payouts & (every["business_day"] >= since)
     same = ["leg", "channel", "currency", "receipt", "kind", "status", "amount", "at", "balance"]
     copied = every.duplicated([*same, "details"]) & every["receipt"].notna()
     both = [leg.balances for leg in (of_operator, of_bank) if leg is not None]
     ends = [each.ends for each in both if each is not None]
     kept = pd.concat([every[keep & ~copied], shown, *ends], ignore_index=True)
-    return columns.frame(MOVEMENTS, kept), _payouts(inputs, first)
+    return columns.frame(MOVEMENTS, kept), _payouts(inputs, since)
 
 
 def _shown(inputs: Inputs, of_bank: BankMatch | None, open_: set[str]) -> pd.DataFrame:

@@ -87,12 +87,15 @@ class _Run(msgspec.Struct):
         return self.opening == self.end.balance
 
 
-def of(movements: pd.DataFrame, *, leg: str, period: Period) -> Balances:
+def of(
+    movements: pd.DataFrame, *, leg: str, period: Period, given: Collection[str] = ()
+) -> Balances:
     """Return what the balances of a leg's statements, operator or bank, say of a period.
 
     `movements` may hold the last balances of the period before, as its `ends` said them: the
     period's first ones are held against them. They are passed over where the files do not say
-    all balances. The lines of an operator's channel are one account, those of all banks are one.
+    all balances, and where nothing was `given` of an operator's channel. The lines of a channel are
+    one account, those of all banks are one.
     """
     files, silent = _files(movements[movements["leg"] == leg], period, is_bank=leg == "bank")
     carried = _carried(movements[movements["leg"] == ENDS[leg]], period)
@@ -100,14 +103,17 @@ def of(movements: pd.DataFrame, *, leg: str, period: Period) -> Balances:
     gaps: list[tuple[Any, ...]] = []
     ends: list[dict[str, Any]] = []
     forgotten = pd.Timestamp(period.last - REMEMBERED).value // 1_000
-    for account, own in sorted(files.items()):
+    quiet = {one for one in carried if one not in silent and (leg == "bank" or one[0] in given)}
+    for account in sorted({*files, *quiet}):
+        own = files.get(account, [])
         takes_fees = _takes_fees(own)
         runs = [run for each in own for run in _runs(each, period, takes_fees=takes_fees)]
         known = [] if account in silent else [_moved_on(end, runs) for end in carried[account]]
         opening, apart, left = _join(runs, known, is_bank=leg == "bank")
         moved = sum(each.total(each.moved) for each in own)
         fees = sum(each.total(each.fees) for each in own) if takes_fees else 0
-        said.append((*account, moved, fees, opening, sum(gap[-1] for gap in apart)))
+        if own:
+            said.append((*account, moved, fees, opening, sum(gap[-1] for gap in apart)))
         gaps += [(account[0] or None, account[1], *gap) for gap in _listed(apart)]
         if account not in silent:
             ends += [_to_carry(account, end, leg, period) for end in left if end.at >= forgotten]

@@ -96,7 +96,7 @@ def match(
     counted to; `everything` False leaves out rows that agree. Raises ValueError for collections of
     both modes.
     """
-    said = balances.of(movements, leg="operator", period=period)
+    said = balances.of(movements, leg="operator", period=period, given=given)
     with open_engine(collections, books) as engine:
         engine.register("loaded", collections, COLLECTIONS)
         engine.register("outside", outside, COLLECTIONS)

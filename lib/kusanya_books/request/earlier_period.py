@@ -1,6 +1,6 @@
 """What an earlier period left open, as the next one takes it up."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 from typing import Final
 
@@ -9,7 +9,7 @@ import pandas as pd
 
 from kusanya_books import columns
 from kusanya_books.columns import KEYS, MOVEMENTS
-from kusanya_books.request.days import DAY, Period, each_day
+from kusanya_books.request.days import DAY, Period, business_days, each_day
 
 BOOKS: Final = "books"
 """The leg of the books, in items and in the ids of breaks."""
@@ -216,15 +216,17 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
     def with_movements(self, newer: pd.DataFrame) -> pd.DataFrame:
         """Return the lines given now, and the carried ones of days that none of them is of.
 
-        Of a day that is given again, what is given now alone says what happened. The name of an
-        earlier file says until when it was read: a file of today may be called the same.
+        Of a day that is given again, what is given now alone says what happened: of a business day
+        and a day of the clock, by either of which a file may be cut. The name of an earlier file
+        says until when it was read: a file of today may be called the same.
         """
         if self.movements is None or self.movements.empty:
             return newer
-        said = set(zip(newer["leg"], _plain(newer["channel"]), newer["business_day"], strict=True))
         mine = self.movements
-        keys = zip(mine["leg"], _plain(mine["channel"]), mine["business_day"], strict=True)
-        earlier = mine[[key not in said for key in keys]]
+        by_business, by_clock = (
+            then.isin(now) for then, now in zip(_days(mine), _days(newer), strict=True)
+        )
+        earlier = mine[~(by_business & by_clock)]
         named = earlier["input"].str.contains(CARRIED, regex=True)
         until = earlier["input"] + f" (until {self.period.last})"
         earlier = earlier.assign(input=earlier["input"].where(named, until))
@@ -263,5 +265,7 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         return earlier
 
 
-def _plain(texts: "pd.Series[str]") -> "pd.Series[str]":
-    return texts.fillna("")
+def _days(lines: pd.DataFrame) -> Iterator[pd.MultiIndex]:
+    """Yield of what leg, channel and business day each line is, then of what day of the clock."""
+    for days in (lines["business_day"], business_days(lines["at"])):
+        yield pd.MultiIndex.from_arrays([lines["leg"], lines["channel"].fillna(""), days])

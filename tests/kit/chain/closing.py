@@ -54,6 +54,7 @@ def close_chain(
         closes.append(Given(folder, month.first, month.last, out))
         request = CloseRequest(
             period=f"{month.first}..{month.last}",
+            cutoff=made.cutoff,
             store=str(store),
             mode="live",
             ledger=str(folder / "books.csv") if has_books else "",

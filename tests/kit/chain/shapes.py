@@ -15,7 +15,6 @@ from tests.kit.chain.world import (
     DAY,
     OPERATORS,
     Chain,
-    Month,
     Payment,
     Row,
     at_of,
@@ -188,6 +187,27 @@ def around_midnight(made: Chain, rng: Random) -> None:
             _at(made, number, one.name, at)
 
 
+def turns_at_four(made: Chain, rng: Random) -> None:
+    """Let the business day turn at four, and half of the payments be made after midnight.
+
+    A statement is cut at midnight: it is given up to the end of the next day.
+    """
+    made.cutoff, made.reaches_on = "04:00", DAY
+    for number, paid in enumerate(made.payments):
+        for one in rng.sample(paid, len(paid) // 2):
+            if one.at.date() == made.months[-1].last:
+                continue  # its statement would be of a month that nobody closes
+            night = one.at.replace(hour=rng.randrange(4), minute=rng.randrange(60)) + DAY
+            _at(made, number, one.name, night)
+    for channel in OPERATORS:
+        rows = [row for month in made.months for row in month.operator[channel]]
+        for month in made.months:
+            days = month.first, month.last
+            month.operator[channel] = [
+                row for row in rows if days[0] <= row["at"].date() <= days[1]
+            ]
+
+
 def _at(made: Chain, number: int, name: str, at: datetime) -> None:
     month, paid = made.months[number], made.payments[number]
     place = next(place for place, one in enumerate(paid) if one.name == name)
@@ -342,26 +362,23 @@ def newest_first(made: Chain, rng: Random) -> None:
 
 def overlapping_files(made: Chain, rng: Random) -> None:
     """Let the files of each month hold the last three days of the month before again."""
-    lines = [_lines(month) for month in made.months]
-    for number in range(len(made.months) - 1, 0, -1):
-        month, before = made.months[number], lines[number - 1]
+    made.reaches_back = 3 * DAY
+    rows = [(list(month.books), list(month.settlement)) for month in made.months]
+    for month, (books, paid) in zip(made.months[1:], rows, strict=False):
         since = month.first - 3 * DAY
-        month.books[:0] = [row for row in before["books"] if row["booked_at"] >= since]
-        month.bank[:0] = [row for row in before["bank"] if row["at"].date() >= since]
-        month.settlement[:0] = [row for row in before["settlement"] if row["business_day"] >= since]
-        for channel in OPERATORS:
-            month.operator[channel][:0] = [
-                row for row in before[channel] if row["at"].date() >= since
-            ]
+        month.books[:0] = [row for row in books if row["booked_at"] >= since]
+        month.settlement[:0] = [row for row in paid if row["business_day"] >= since]
 
 
-def _lines(month: Month) -> dict[str, list[Row]]:
-    return {
-        "books": list(month.books),
-        "bank": list(month.bank),
-        "settlement": list(month.settlement),
-        **{channel: list(rows) for channel, rows in month.operator.items()},
-    }
+def read_on(made: Chain, rng: Random) -> None:
+    """Let the files of each month go on for three days of the next one, of a night for one."""
+    is_nightly = made.months[0].first == made.months[0].last
+    made.reaches_on = DAY if is_nightly else 3 * DAY
+    rows = [(list(month.books), list(month.settlement)) for month in made.months]
+    for month, (books, paid) in zip(made.months, rows[1:], strict=False):
+        until = month.last + made.reaches_on
+        month.books += [row for row in books if row["booked_at"] <= until]
+        month.settlement += [row for row in paid if row["business_day"] <= until]
 
 
 def quiet_channel(made: Chain, rng: Random) -> None:
@@ -421,9 +438,11 @@ SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     "other money at the bank": other_money_at_the_bank,
     "other money at the operator": other_money_at_the_operator,
     "two tills": two_tills,
+    "turns at four": turns_at_four,
     "fees in the balance": fees_in_the_balance,
     "newest first": newest_first,
     "overlapping files": overlapping_files,
+    "read on": read_on,
 }
 BESIDE_FAULTS: Final = (
     *("unpaid in the books", "failed first", "over the edge", "two banks", "two tills"),

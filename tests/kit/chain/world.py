@@ -113,6 +113,12 @@ class Chain(msgspec.Struct):
     """Payments of which the service said something else after all: by which close, and what."""
     is_fee_in_balance: bool = False
     """Whether the operator takes the fee beside a line from the balance."""
+    cutoff: str = "00:00"
+    """When the business day turns; files are cut at midnight all the same."""
+    reaches_back: timedelta = timedelta()
+    """How much before its month each statement begins: the one before has those lines too."""
+    reaches_on: timedelta = timedelta()
+    """How much after its month each statement ends: the next one has those lines too."""
     is_newest_first: bool = False
     """Whether statements begin with the newest line."""
 
@@ -399,11 +405,15 @@ def _with_balances(made: Chain, each: list[list[Row]], number: int, account: str
     """
     balances = Counter({"TZS": 1_000_000, "KES": 50_000})
     mine = [[row for row in rows if row.get("account", "") == account] for rows in each]
-    for place, rows in enumerate(mine[: number + 1]):
+    month = made.months[number]
+    begins, ends = month.first - made.reaches_back, month.last + made.reaches_on
+    for place, rows in enumerate(mine):
         for row in _dated(rows):
             fee = int(row.get("fee") or 0) if made.is_fee_in_balance else 0
             balances[row["currency"]] += row["amount"] - fee
-            if place == number and not row.get("is_lost"):
+            day = date.fromisoformat(row["at"][:10])
+            is_in_file = (day >= begins or place >= number) and (day <= ends or place <= number)
+            if is_in_file and not row.get("is_lost"):
                 yield {**row, "balance": balances[row["currency"]]}
 
 
@@ -420,9 +430,15 @@ def _table(path: Path, columns: tuple[str, ...], rows: Iterable[Row]) -> None:
 
 
 def learn(store: Store, made: Chain, number: int) -> None:
-    """Let the store learn what was said in a month, and on the second day after it."""
+    """Let the store learn what was said in a month, and on the second day after it.
+
+    Where the files go on after the month, so does what was heard.
+    """
     month = made.months[number]
     said = [fact for each in range(number + 1) for fact in made.heard(each, by=number)]
+    ends = month.last + made.reaches_on
+    for later in made.months[number + 1 :]:
+        said += [one for one in later.facts if one.observed_at.astimezone(EAT).date() <= ends]
     # What was heard before is said again, as by a poller that catches up; it changes nothing.
     for fact in sorted(said, key=lambda one: one.observed_at):
         store.record(fact)

@@ -27,12 +27,17 @@ WHERE m.leg = 'operator';
 CREATE TEMP TABLE payments AS
 SELECT * FROM moves WHERE is_completed AND NOT is_copied AND kind = 'payment' AND amount > 0;
 
--- What a statement speaks of: its channels, and the days from its first line to its last. A line that
+-- What a statement speaks of: its channels, and the days from its first line to its last: those of the
+-- clock, by which an operator cuts its files, whenever the business day turns. A line that
 -- was carried is no statement: it speaks of its own day, where that is judged again. One without a line
 -- reaches no day.
 CREATE TEMP TABLE covered AS
 WITH spoken AS (
-    SELECT account, currency, min(day) AS from_day, max(day) AS to_day
+    SELECT
+        account,
+        currency,
+        min((moves.at::TIMESTAMP + INTERVAL 3 HOUR)::DATE) AS from_day,
+        max((moves.at::TIMESTAMP + INTERVAL 3 HOUR)::DATE) AS to_day
     FROM moves
     WHERE NOT regexp_matches(input, {carried}) OR day BETWEEN {first_day} AND {last_day}
     GROUP BY account, currency
@@ -62,7 +67,11 @@ SELECT
     c.business_day::DATE AS business_day,
     coalesce(c.channel, '') AS account,
     v.account IS NOT NULL AS is_covered,
-    coalesce(c.business_day::DATE BETWEEN v.from_day AND v.to_day, FALSE) AS is_reached
+    coalesce(
+        coalesce((c.completed_at::TIMESTAMP + INTERVAL 3 HOUR)::DATE, c.business_day::DATE)
+        BETWEEN v.from_day AND v.to_day,
+        FALSE
+    ) AS is_reached
 FROM collections AS c
 LEFT JOIN covered AS v ON v.account = coalesce(c.channel, '') AND v.currency = c.currency;
 
