@@ -322,13 +322,53 @@ def test_a_line_that_another_file_says_once_more_is_read_once() -> None:
     assert (gaps(found), ends(found)) == ([], [1_270])
 
 
-def test_sums_past_a_machine_word_are_exact() -> None:
-    large = lines_of(2**62, (1, 2**61), (2, -(2**62)))
-    found = said_of(large, MARCH)
-    assert (gaps(found), ends(found)) == ([], [2**61])
-    assert [gap[-1] for gap in gaps(said_of([large[0], {**large[1], "amount": 5}], MARCH))] == [
-        -(2**62) - 5
-    ]
+def test_balances_that_no_sum_can_hold_are_refused() -> None:
+    large = lines_of(2**60, (1, 2**59), (2, -(2**59)))
+    assert gaps(said_of(large, MARCH)) == []
+    # As machine words these lead on: what lies between them is 2**64 - 2.
+    wrapped = [{**large[0], "balance": 2**63 - 1}, {**large[1], "amount": 2, "balance": 1 - 2**63}]
+    for lines in (wrapped, [{**large[0], "amount": 2**62}], [{**large[0], "fee": 2**62}]):
+        with pytest.raises(OverflowError, match="too large to be added up"):
+            said_of(lines, MARCH)
+
+
+def test_of_two_wallets_in_one_file_each_has_its_late_lines() -> None:
+    march = said_of([*FIRST, *SECOND], MARCH)
+    first = lines_of(1_270, (31, 30), (33, 9))
+    second = [*SECOND[2:], *lines_of(25_009, (31.5, -4), (34, 1))]
+    stacked = [{**line, "input": "c.csv"} for line in [*first, *second]]
+    found = said_of(stacked, APRIL, march)
+    assert (gaps(found), ends(found)) == ([], [1_309, 25_006])
+    late_first = [{**line, "input": "c.csv"} for line in [*first, *second[1:]]]
+    assert gaps(said_of(late_first, APRIL, march)) == []
+
+
+def test_a_balance_that_the_period_itself_comes_back_to_is_no_late_line() -> None:
+    march = said_of(FIRST, MARCH)
+    april = lines_of(1_300, (32, -30), (40, 5), (50, 6))
+    assert gaps(said_of(april, APRIL, march)) == [("03-30", 1_270, "04-01", 1_300, 30)]
+    reached = [*lines_of(1_290, (31, 10)), *april]
+    assert gaps(said_of(reached, APRIL, march)) == [("03-30", 1_270, "04-01", 1_300, 30)]
+
+
+def test_what_is_said_names_the_account_and_the_file_and_is_carried_as_a_line_of_its_own() -> None:
+    apart = [*lines_of(0, (1, 5)), *lines_of(35, (2, 5), (9, 5), name="b.csv")]
+    for leg, channel in (("operator", "MPESA_TZ"), ("bank", None)):
+        found = said_of(apart, MARCH, leg=leg)
+        [gap] = columns.dicts(found.gaps)
+        assert gap == {
+            "channel": channel, "currency": "TZS", "input": "b.csv",
+            "day_before": pd.Timestamp("2026-03-01"), "balance_before": 5,
+            "day": pd.Timestamp("2026-03-02"), "balance": 35, "amount": 30,
+        }  # fmt: skip
+        [end] = columns.dicts(found.ends)
+        said_ = {name: value for name, value in end.items() if value is not None}
+        assert said_ == {
+            "input": "b.csv", "line_no": 0, "leg": f"{leg} balance", "currency": "TZS",
+            "at": pd.Timestamp(on(9)), "business_day": pd.Timestamp("2026-03-31"),
+            "kind": "other", "status": "completed", "amount": 0, "balance": 45,
+            **({"channel": channel} if channel else {}),
+        }  # fmt: skip
 
 
 def test_of_balances_that_never_lead_on_a_thousand_gaps_are_listed_and_the_rest_as_one() -> None:

@@ -9,7 +9,7 @@ that begins before any other one ended is one of them. Files without balances sa
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,8 +26,8 @@ _SAME: Final = ["channel", "currency", "receipt", "kind", "status", "amount", "a
 """What a line with a receipt says that another one only says once more, beside its details."""
 _LISTED: Final = 1_000
 """How many gaps of an account are listed one by one; the rest are one more: nothing leads on."""
-_FITS: Final = float(2**62)
-"""Sums up to here are added up in whole numbers of 64 bits."""
+_LARGEST: Final = float(2**62)
+"""Balances and sums below this leave room for each difference of two of them in 64 bits."""
 _Account = tuple[str, str]
 
 
@@ -68,8 +68,27 @@ class _End(msgspec.Struct):
     balance: int
     at: int
     """In microseconds."""
-    days: tuple[date, date]
-    place: tuple[str, int]
+    first_day: date
+    last_day: date
+    input: str
+    number: int
+    """Which run of its file it is of."""
+
+    @property
+    def order(self) -> tuple[int, str, int]:
+        """Return its place among all ends."""
+        return self.at, self.input, self.number
+
+
+class _Gap(NamedTuple):
+    """Where lines lack, as `BALANCE_GAPS` without the account."""
+
+    input: str
+    day_before: date
+    balance_before: int
+    day: date
+    balance: int
+    amount: int
 
 
 class _Run(msgspec.Struct):
@@ -80,6 +99,11 @@ class _Run(msgspec.Struct):
     end: _End
     earlier: Collection[int]
     """The balances of days before the period that lead to it in its file."""
+
+    @property
+    def order(self) -> tuple[int, str, int]:
+        """Return its place among all beginnings and ends."""
+        return self.begins, self.end.input, self.end.number
 
     @property
     def is_still(self) -> bool:
@@ -95,14 +119,13 @@ def of(
     `movements` may hold the last balances of the period before, as its `ends` said them: the
     period's first ones are held against them. They are passed over where the files do not say
     all balances, and where nothing was `given` of an operator's channel. The lines of a channel are
-    one account, those of all banks are one.
+    one account, those of all banks are one. Raises OverflowError for balances past 62 bits.
     """
     files, silent = _files(movements[movements["leg"] == leg], period, is_bank=leg == "bank")
     carried = _carried(movements[movements["leg"] == ENDS[leg]], period)
     said: list[tuple[Any, ...]] = []
     gaps: list[tuple[Any, ...]] = []
     ends: list[dict[str, Any]] = []
-    forgotten = pd.Timestamp(period.last - REMEMBERED).value // 1_000
     quiet = {one for one in carried if one not in silent and (leg == "bank" or one[0] in given)}
     for account in sorted({*files, *quiet}):
         own = files.get(account, [])
@@ -110,13 +133,15 @@ def of(
         runs = [run for each in own for run in _runs(each, period, takes_fees=takes_fees)]
         known = [] if account in silent else [_moved_on(end, runs) for end in carried[account]]
         opening, apart, left = _join(runs, known, is_bank=leg == "bank")
+        channel, currency = account
         moved = sum(each.total(each.moved) for each in own)
         fees = sum(each.total(each.fees) for each in own) if takes_fees else 0
         if own:
-            said.append((*account, moved, fees, opening, sum(gap[-1] for gap in apart)))
-        gaps += [(account[0] or None, account[1], *gap) for gap in _listed(apart)]
+            said.append((*account, moved, fees, opening, sum(gap.amount for gap in apart)))
+        gaps += [(channel or None, currency, *gap) for gap in _listed(apart)]
         if account not in silent:
-            ends += [_to_carry(account, end, leg, period) for end in left if end.at >= forgotten]
+            since = period.last - REMEMBERED
+            ends += [_to_carry(account, end, leg, period) for end in left if end.last_day >= since]
     return Balances(
         said=_frame(BALANCES_SAID, said),
         gaps=_frame(BALANCE_GAPS, gaps),
@@ -153,26 +178,28 @@ def _files(
         if not (places >= first).any():
             silent.add(account)
             continue
-        kind = _whole_numbers(ordered)
+        _check_sizes(ordered)
         found[account].append(
             _File(
                 name=name,
                 first=first,
                 moments=ordered["at"].astype("datetime64[us, UTC]").astype("int64").to_numpy(),
                 days=days,
-                moved=np.cumsum(ordered["amount"].to_numpy(kind)),
-                fees=np.cumsum(ordered["fee"].fillna(0).to_numpy(kind)),
-                balances=ordered["balance"].dropna().to_numpy(kind),
+                moved=np.cumsum(ordered["amount"].to_numpy("int64")),
+                fees=np.cumsum(ordered["fee"].fillna(0).to_numpy("int64")),
+                balances=ordered["balance"].dropna().to_numpy("int64"),
                 places=places,
             )
         )
     return found, silent
 
 
-def _whole_numbers(lines: pd.DataFrame) -> Any:
-    """Return the type in which sums of these lines are exact: the machine's, or Python's own."""
-    sizes = [lines[name].abs().astype("float64") for name in ("amount", "fee", "balance")]
-    return "int64" if sizes[0].sum() + sizes[1].sum() + sizes[2].max() < _FITS else "object"
+def _check_sizes(lines: pd.DataFrame) -> None:
+    moved, fees, balance = (
+        lines[name].abs().astype("float64") for name in ("amount", "fee", "balance")
+    )
+    if moved.sum() + fees.sum() + balance.max() >= _LARGEST:
+        raise OverflowError("the balances of a statement are too large to be added up")
 
 
 def _takes_fees(files: Iterable[_File]) -> bool:
@@ -219,7 +246,12 @@ def _runs(file: _File, period: Period, *, takes_fees: bool) -> Iterator[_Run]:
             opening=opening,
             begins=begins,
             end=_End(
-                balance=closing, at=ends, days=(first_day, last_day), place=(file.name, number)
+                balance=closing,
+                at=ends,
+                first_day=first_day,
+                last_day=last_day,
+                input=file.name,
+                number=number,
             ),
             earlier=_earlier(file, totals, slice(start, last + 1), first) if may_reach else (),
         )
@@ -245,40 +277,46 @@ def _moved_on(end: _End, runs: Iterable[_Run]) -> _End:
 
 def _join(
     runs: list[_Run], carried: list[_End], *, is_bank: bool
-) -> tuple[int, list[tuple[Any, ...]], list[_End]]:
+) -> tuple[int, list[_Gap], list[_End]]:
     """Return the balance that an account begins with, where lines lack, and its last balances."""
     starts, ends = _loose(runs, carried)
     joined = _ends_before(starts, ends)
     opening = 0
-    gaps: list[tuple[Any, ...]] = []
+    gaps: list[_Gap] = []
     used: set[int] = set()
     for run in starts:
-        end = joined.get(id(run))
-        # Two statements of one day alone are of two wallets; a bank writes those into one file.
-        may_be_two = end is not None and (is_bank or end.place[0] != run.end.place[0])
-        days = {*run.end.days, *(() if end is None else end.days)}
-        if end is None or (may_be_two and len(days) == 1):
+        end, own = joined.get(id(run)), run.end
+        if end is None or _are_two(end, own, is_bank=is_bank):
             opening += run.opening
             continue
         used.add(id(end))
-        day = run.end.days[0]
-        gap = run.opening - end.balance
-        if gap:
-            gaps.append((run.end.place[0], end.days[1], end.balance, day, run.opening, gap))
+        if run.opening != end.balance:
+            before = end.last_day, end.balance
+            apart = run.opening - end.balance
+            gaps.append(_Gap(own.input, *before, own.first_day, run.opening, apart))
     left = [end for end in ends if id(end) not in used]
     quiet = {id(end) for end in left}
     opening += sum(end.balance for end in carried if id(end) not in quiet)
     return opening, gaps, left
 
 
-def _listed(gaps: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def _are_two(before: _End, own: _End, *, is_bank: bool) -> bool:
+    """Return whether two statements of one day alone are of two wallets.
+
+    A bank writes those of its accounts into one file.
+    """
+    days = {before.first_day, before.last_day, own.first_day, own.last_day}
+    return len(days) == 1 and (is_bank or before.input != own.input)
+
+
+def _listed(gaps: list[_Gap]) -> list[_Gap]:
     """Return the gaps by their days, what is beyond the number that is listed as one."""
-    ordered = sorted(gaps, key=lambda gap: (gap[3], gap[0], gap[4]))
-    rest = ordered[_LISTED:]
-    if not rest:
-        return ordered
-    apart = sum(abs(gap[-1]) for gap in rest)
-    return [*ordered[:_LISTED], (*rest[0][:3], *rest[-1][3:5], apart)]
+    ordered = sorted(gaps, key=lambda gap: (gap.day, gap.input, gap.balance))
+    listed, rest = ordered[:_LISTED], ordered[_LISTED:]
+    if rest:
+        last, apart = rest[-1], sum(abs(gap.amount) for gap in rest)
+        listed.append(rest[0]._replace(day=last.day, balance=last.balance, amount=apart))
+    return listed
 
 
 def _loose(runs: list[_Run], carried: list[_End]) -> tuple[list[_Run], list[_End]]:
@@ -290,12 +328,12 @@ def _loose(runs: list[_Run], carried: list[_End]) -> tuple[list[_Run], list[_End
     moving = [run for run in runs if not run.is_still]
     went: defaultdict[int, list[_Run]] = defaultdict(list)
     came: defaultdict[int, list[_End]] = defaultdict(list)
-    for run in sorted(moving, key=lambda run: (run.begins, run.end.place)):
+    for run in sorted(moving, key=lambda run: run.order):
         went[run.opening].append(run)
-    for end in sorted([*carried, *(run.end for run in moving)], key=lambda e: (e.at, e.place)):
+    for end in sorted([*carried, *(run.end for run in moving)], key=lambda end: end.order):
         came[end.balance].append(end)
     still: dict[int, _Run] = {}
-    for run in sorted(runs, key=lambda run: (run.begins, run.end.place)):
+    for run in sorted(runs, key=lambda run: run.order):
         if run.is_still and run.opening not in went and run.opening not in came:
             still.setdefault(run.opening, run)
     starts, ends = [*still.values()], [run.end for run in still.values()]
@@ -311,23 +349,20 @@ def _ends_before(starts: list[_Run], ends: list[_End]) -> dict[int, _End]:
 
     In its own file first; then where no run of that file goes on with it.
     """
-    order: list[tuple[Any, _Run | None, _End]] = sorted(
-        [
-            *(((run.begins, run.end.place, 0), run, run.end) for run in starts),
-            *(((end.at, end.place, 1), None, end) for end in ends),
-        ],
-        key=lambda each: each[0],
-    )
+    # Of one moment, a run begins before it ends.
+    both: list[tuple[_Run | None, _End]] = [*((run, run.end) for run in starts)]
+    both += [(None, end) for end in ends]
+    both.sort(key=lambda each: each[1].order if each[0] is None else each[0].order)
     found: dict[int, _End] = {}
     of_file: dict[str, _End] = {}
-    for _, run, end in order:
+    for run, end in both:
         if run is None:
-            of_file[end.place[0]] = end
-        elif end.place[0] in of_file:
-            found[id(run)] = of_file[end.place[0]]
+            of_file[end.input] = end
+        elif end.input in of_file:
+            found[id(run)] = of_file[end.input]
     used = set(map(id, found.values()))
     last: _End | None = None
-    for _, run, end in order:
+    for run, end in both:
         if run is None:
             last = last if id(end) in used else end
         elif last is not None:
@@ -343,8 +378,10 @@ def _carried(lines: pd.DataFrame, period: Period) -> defaultdict[_Account, list[
         end = _End(
             balance=int(row.balance),
             at=row.at.value // 1_000,
-            days=(day, day),
-            place=(row.input, -1),
+            first_day=day,
+            last_day=day,
+            input=row.input,
+            number=0,
         )
         found[channel, row.currency].append(end)
     return found
@@ -352,12 +389,13 @@ def _carried(lines: pd.DataFrame, period: Period) -> defaultdict[_Account, list[
 
 def _to_carry(account: _Account, end: _End, leg: str, period: Period) -> dict[str, Any]:
     """Return a last balance as one of `MOVEMENTS`: of the period's last day, `at` its own time."""
+    channel, currency = account
     return {
-        "input": end.place[0],
+        "input": end.input,
         "line_no": 0,
         "leg": ENDS[leg],
-        "channel": account[0] or None,
-        "currency": account[1],
+        "channel": channel or None,
+        "currency": currency,
         "at": pd.Timestamp(end.at, unit="us", tz="UTC"),
         "business_day": pd.Timestamp(period.last),
         "kind": "other",
