@@ -322,6 +322,20 @@ def test_a_line_that_another_file_says_once_more_is_read_once() -> None:
     assert (gaps(found), ends(found)) == ([], [1_270])
 
 
+def test_lines_that_somebody_sorted_otherwise_are_read_by_their_moments() -> None:
+    for more in ({}, {"fee": 9}):
+        lines = [
+            {**line, **more} for line in lines_of(500, *((day, 7 * day) for day in range(1, 25)))
+        ]
+        odd = sorted(lines, key=lambda line: str(line["amount"]))
+        found = said_of(odd, MARCH)
+        assert (gaps(found), ends(found)) == ([], [500 + 7 * 300])
+        assert gaps(said_of([line for line in odd if line["amount"] != 77], MARCH)) != []
+    # Lines of one moment stand as their balances say.
+    night = [*lines_of(500, (5, 3), (5, 4)), *lines_of(400, (4, 100))]
+    assert gaps(said_of([*night[2:], *night[:2]], MARCH)) == gaps(said_of(night, MARCH)) == []
+
+
 def test_balances_that_no_sum_can_hold_are_refused() -> None:
     large = lines_of(2**60, (1, 2**59), (2, -(2**59)))
     assert gaps(said_of(large, MARCH)) == []

@@ -34,13 +34,18 @@ def test_every_close_of_clean_files_is_reconciled(
 
 
 @pytest.mark.parametrize("days", [None, 1])
-@pytest.mark.parametrize("shape", ["read on", "turns at four"])
+@pytest.mark.parametrize(
+    "names",
+    [["read on"], ["turns at four"], ["refunds through the provider", "read on"]],
+    ids=", ".join,
+)
 def test_a_file_may_be_cut_at_another_moment_than_the_period(
-    tmp_path: Path, empty_store: Path, shape: str, days: int | None
+    tmp_path: Path, empty_store: Path, names: list[str], days: int | None
 ) -> None:
     rng = Random(6)  # noqa: S311 - a repeatable choice
-    made = world.chain(rng, months=3 if days else 2, size=14, days=days, direct=True)
-    shapes.SHAPES[shape](made, rng)
+    made = world.chain(rng, months=3 if days else 2, size=14, days=days, by_item=True, direct=True)
+    for name in names:
+        shapes.SHAPES[name](made, rng)
     shutil.copy(empty_store, tmp_path / "store.db")
     for close in close_chain(made, tmp_path, tmp_path / "store.db", is_nightly=bool(days)):
         assert close.result.verdict is ReportVerdict.RECONCILED, close.result.sentence

@@ -182,14 +182,17 @@ def of_days(
 def settlement_lines(inputs: Inputs) -> pd.DataFrame | None:
     """Return the lines of settlement statements that a later run may be given again.
 
-    None where they are more than `REMEMBERED_LINES`, or a line has no day.
+    None where they are more than `REMEMBERED_LINES`, or a line has no day. Those of days after the
+    period are not among them: their own close reads them.
     """
     known = [] if inputs.carried is None else [inputs.carried.settlement_lines]
     parts = [one for one in (*known, inputs.statement) if one is not None]
     if not parts:
         return columns.empty(columns.STATEMENT)
     every = pd.concat(parts, ignore_index=True)
-    kept = every[~(every["business_day"] < pd.Timestamp(inputs.period.last - REMEMBERED))]
+    ends = pd.Timestamp(inputs.period.last)
+    days = every["business_day"]
+    kept = every[~((days < ends - REMEMBERED) | (days > ends))]
     # The same line of two files has two numbers.
     same = [name for name in columns.STATEMENT.columns if name != "line_no"]
     kept = kept.drop_duplicates(same, ignore_index=True)

@@ -167,7 +167,7 @@ def _files(
     for key, part in lines.groupby(["channel", "currency", "input"]):
         channel, currency, name = map(str, key)
         account = channel, currency
-        ordered = part if part["at"].iloc[0] <= part["at"].iloc[-1] else part[::-1]
+        ordered = _oldest_first(part)
         days = ordered["business_day"].to_numpy("datetime64[D]")
         of_period = np.flatnonzero((days >= period.first) & (days <= period.last))
         if not len(of_period):
@@ -192,6 +192,28 @@ def _files(
             )
         )
     return found, silent
+
+
+def _oldest_first(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of a file from the oldest to the newest: as they stand, or turned round.
+
+    Where somebody sorted them by another column it is by their moments, if more balances lead on.
+    """
+    at = lines["at"]
+    turned = lines if at.iloc[0] <= at.iloc[-1] else lines[::-1]
+    if turned["at"].is_monotonic_increasing:
+        return turned
+    by_time = turned.sort_values("at", kind="stable")
+    return by_time if _apart(by_time) < _apart(turned) else turned
+
+
+def _apart(lines: pd.DataFrame) -> int:
+    """Return how many balances of these lines do not lead on, with the fees or without."""
+    said = lines["balance"].notna()
+    step = lines.loc[said, "balance"].diff()
+    moved = lines["amount"].cumsum()[said].diff()
+    fees = lines["fee"].fillna(0).cumsum()[said].diff()
+    return int(((step != moved) & (step != moved - fees)).sum())
 
 
 def _check_sizes(lines: pd.DataFrame) -> None:

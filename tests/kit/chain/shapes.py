@@ -377,8 +377,8 @@ def read_on(made: Chain, rng: Random) -> None:
     rows = [(list(month.books), list(month.settlement)) for month in made.months]
     for month, (books, paid) in zip(made.months, rows[1:], strict=False):
         until = month.last + made.reaches_on
-        month.books += [row for row in books if row["booked_at"] <= until]
-        month.settlement += [row for row in paid if row["business_day"] <= until]
+        month.books += [row for row in books if month.last < row["booked_at"] <= until]
+        month.settlement += [row for row in paid if month.last < row["business_day"] <= until]
 
 
 def quiet_channel(made: Chain, rng: Random) -> None:
@@ -415,6 +415,96 @@ def _forget(made: Chain, number: int, is_forgotten: Callable[[Payment], bool]) -
 
 LATE: Final = {"weekly payouts": 7, "weekends": 3}
 """After how many days a day is paid out, where that is not the next one."""
+
+
+def year_to_date(made: Chain, rng: Random) -> None:
+    """Let each file hold all that was since the chain began."""
+    made.reaches_back = 400 * DAY
+    books: list[Row] = []
+    paid: list[Row] = []
+    for month in made.months:
+        books, paid = [*books, *month.books], [*paid, *month.settlement]
+        month.books, month.settlement = list(books), list(paid)
+
+
+def sorted_by_receipt(made: Chain, rng: Random) -> None:
+    """Let somebody have sorted each operator's statement by its receipts."""
+    made.is_sorted_by_receipt = True
+
+
+def clocks_apart(made: Chain, rng: Random) -> None:
+    """Let the operator's clock be some seconds ahead of the service's, at midnight as well."""
+    made.reaches_on = DAY
+    for number, paid in enumerate(made.payments):
+        last = made.months[number].last
+        for place, one in enumerate(paid):
+            # After the last one nobody closes the month that its statement would be of.
+            if one.at.date() == last != made.months[-1].last and place % 2 == 0:
+                _at(made, number, one.name, one.at.replace(hour=23, minute=59, second=30 + place))
+    seconds = timedelta(seconds=rng.choice([15, 40]))
+    for channel in OPERATORS:
+        rows = [row for month in made.months for row in month.operator[channel]]
+        for row in rows:
+            if row["kind"] != "payout":
+                row["at"] += seconds
+        for month in made.months:
+            days = month.first, month.last
+            month.operator[channel] = [
+                row for row in rows if days[0] <= row["at"].date() <= days[1]
+            ]
+
+
+def payouts_without_a_name(made: Chain, rng: Random) -> None:
+    """Let neither the provider nor the bank name a payout."""
+    for month in made.months:
+        for row in month.settlement:
+            row["batch_id"] = ""
+        for row in month.bank:
+            if not _is_own(made, row):
+                row["details"] = "EFT CREDIT"
+
+
+def one_line_a_day(made: Chain, rng: Random) -> None:
+    """Let the provider write one line a day for all channels of a currency, and pay one sum."""
+    if made.by_item or made.direct:
+        return
+    for month in made.months:
+        days: dict[tuple[date, str], Row] = {}
+        for row in month.settlement:
+            key = row["business_day"], row["currency"]
+            name = f"POALL{key[0]:%y%m%d}{key[1]}"
+            line = days.setdefault(key, {**row, "batch_id": name, "channel": "", "gross": 0})
+            if line["gross"] == 0:
+                line |= {"fee": 0, "net": 0}
+            for part in ("gross", "fee", "net"):
+                line[part] += row[part]
+        month.settlement = list(days.values())
+    one_credit_a_day(made, rng)
+
+
+def failed_at_the_operator(made: Chain, rng: Random) -> None:
+    """Let an operator list attempts that failed, with their receipts, beside the payments."""
+    for number, month in enumerate(made.months):
+        for payment in _some(made, number, rng, 4):
+            if payment.channel in OPERATORS:
+                at = payment.at - timedelta(minutes=2)
+                line = moved(
+                    payment, at=at, receipt=f"FX{payment.receipt}", fee="", status="failed"
+                )
+                month.operator[payment.channel].append(line)
+
+
+def taxes(made: Chain, rng: Random) -> None:
+    """Let an operator take a levy on a line of its own beside some payments."""
+    for number, month in enumerate(made.months):
+        for payment in _some(made, number, rng, 4):
+            if payment.channel in OPERATORS:
+                line = moved(
+                    payment, amount=-10, kind="tax", receipt=f"TX{payment.receipt}", fee=""
+                )
+                month.operator[payment.channel].append(line)
+
+
 SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     # What changes the payments comes first, then what is paid out, then how it is written.
     "a quiet channel": quiet_channel,
@@ -443,6 +533,13 @@ SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     "newest first": newest_first,
     "overlapping files": overlapping_files,
     "read on": read_on,
+    "year to date": year_to_date,
+    "sorted by receipt": sorted_by_receipt,
+    "clocks apart": clocks_apart,
+    "payouts without a name": payouts_without_a_name,
+    "one line a day": one_line_a_day,
+    "failed at the operator": failed_at_the_operator,
+    "taxes": taxes,
 }
 BESIDE_FAULTS: Final = (
     *("unpaid in the books", "failed first", "over the edge", "two banks", "two tills"),

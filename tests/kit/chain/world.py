@@ -36,7 +36,7 @@ DIRECT: Final = "AIRTEL_TZ"
 BOOKS: Final = ("reference", "amount", "currency", "channel", "status", "kind", "booked_at")
 MOVED: Final = (
     *("at", "receipt", "reference", "amount", "currency", "channel", "kind", "fee", "balance"),
-    "details",
+    *("details", "status"),
 )
 BANKED: Final = ("at", "amount", "currency", "kind", "balance", "details")
 PAID_OUT: Final = ("batch_id", "business_day", "channel", "currency", "gross", "fee", "net")
@@ -119,6 +119,8 @@ class Chain(msgspec.Struct):
     """How much before its month each statement begins: the one before has those lines too."""
     reaches_on: timedelta = timedelta()
     """How much after its month each statement ends: the next one has those lines too."""
+    is_sorted_by_receipt: bool = False
+    """Whether the lines of operators' statements are in the order of their receipts."""
     is_newest_first: bool = False
     """Whether statements begin with the newest line."""
 
@@ -394,6 +396,8 @@ def _statements(
     names = {row.get("account", "") for rows in each for row in rows}
     for place, name in enumerate(sorted(names or {""}), start=1):
         rows = list(_with_balances(made, each, number, name))
+        if made.is_sorted_by_receipt and "receipt" in columns:
+            rows.sort(key=lambda row: row["receipt"])
         target = path if place == 1 else path.with_name(f"{place}_{path.name}")
         _table(target, columns, rows[::-1] if made.is_newest_first else rows)
 
@@ -410,11 +414,12 @@ def _with_balances(made: Chain, each: list[list[Row]], number: int, account: str
     for place, rows in enumerate(mine):
         for row in _dated(rows):
             fee = int(row.get("fee") or 0) if made.is_fee_in_balance else 0
-            balances[row["currency"]] += row["amount"] - fee
+            if row.get("status", "completed") == "completed":
+                balances[row["currency"]] += row["amount"] - fee
             day = date.fromisoformat(row["at"][:10])
             is_in_file = (day >= begins or place >= number) and (day <= ends or place <= number)
             if is_in_file and not row.get("is_lost"):
-                yield {**row, "balance": balances[row["currency"]]}
+                yield {"status": "completed", **row, "balance": balances[row["currency"]]}
 
 
 def _dated(rows: list[Row]) -> list[Row]:
