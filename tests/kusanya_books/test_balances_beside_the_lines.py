@@ -16,7 +16,7 @@ from kusanya_books.match import balances, bank, operator
 from kusanya_books.match.balances import Balances
 from kusanya_books.request.days import DAY, Period, period
 
-MARCH, APRIL = period("2026-03"), period("2026-04")
+FEBRUARY, MARCH, APRIL = period("2026-02"), period("2026-03"), period("2026-04")
 Make = Callable[..., pd.DataFrame]
 Line = dict[str, Any]
 
@@ -225,13 +225,17 @@ def test_whole_statements_are_never_denied_and_a_lost_line_always_is(
 
 
 def said_of(
-    lines: Iterable[Line], of: Period, before: Balances | None = None, leg: str = "operator"
+    lines: Iterable[Line],
+    of: Period,
+    before: Balances | None = None,
+    leg: str = "operator",
+    given: Iterable[str] = (),
 ) -> Balances:
     """Return what these lines say of a period, after what the one before ended with."""
     moved = movements_of(*({**line, "leg": leg} for line in lines))
     if before is not None:
         moved = pd.concat([moved, before.ends], ignore_index=True)
-    return balances.of(moved, leg=leg, period=of)
+    return balances.of(moved, leg=leg, period=of, given=list(given))
 
 
 def gaps(found: Balances) -> list[tuple[str, int, str, int, int]]:
@@ -313,6 +317,25 @@ def test_where_a_file_says_no_balances_the_next_period_begins_anew() -> None:
     later = lines_of(9_999, (70, 1))
     assert gaps(said_of(later, period("2026-05"), said_of(FIRST, MARCH))) == []
     assert ends(said_of([], APRIL, said_of(FIRST, MARCH))) == []
+    assert (
+        ends(said_of(silent, MARCH, said_of(lines_of(1, (-3, 5)), FEBRUARY), given=["MPESA_TZ"]))
+        == []
+    )
+
+
+def test_a_statement_without_a_line_leaves_the_balance_as_it_was() -> None:
+    march = said_of(FIRST, MARCH)
+    quiet = said_of([], APRIL, march, given=["MPESA_TZ"])
+    assert (ends(quiet), len(quiet.said)) == ([1_270], 0)
+    assert ends(said_of([], APRIL, march, given=["TIGO_TZ"])) == []
+    # Of a bank each statement is given.
+    at_bank = said_of(FIRST, MARCH, leg="bank")
+    assert ends(said_of([], APRIL, at_bank, leg="bank")) == [1_270]
+    # It is kept for 92 days: of the end of July back to the last of April.
+    quarter = period("2026-05-01..2026-07-31")
+    for day, kept in ((61, [6]), (60, [])):
+        before = said_of(lines_of(1, (day, 5)), APRIL, leg="bank")
+        assert ends(said_of([], quarter, before, leg="bank")) == kept
 
 
 def test_a_line_that_another_file_says_once_more_is_read_once() -> None:

@@ -336,7 +336,9 @@ def judged(
     lines = for_whole_days(rows, lines, whole_days if item else ())
     lines = with_units(lines if item else placed(rows, lines, before))
     for line in lines:
-        line["is_read"] = line["is_read"] and line["day"] < WEEK.first
+        earners = ours.get(line["said"])
+        paid_day = day_of(earners[0]["created_at"]) if earners else line["day"]
+        line["is_read"] = line["is_read"] and paid_day < WEEK.first
         if line["line_no"] in refunds:
             line["unit"] = None
     said_by: dict[Any, list[Row]] = defaultdict(list)

@@ -207,7 +207,10 @@ def _payouts(inputs: Inputs, first: pd.Timestamp | None) -> pd.DataFrame:
     known = inputs.carried.with_payouts(inputs.statement) if inputs.carried else inputs.statement
     if known is None or first is None:
         return columns.empty(columns.STATEMENT)
-    return columns.frame(columns.STATEMENT, known[~(known["business_day"] < first)])
+    is_since = ~(known["business_day"] < first)
+    # A batch is paid as a whole, of however many days it is.
+    batches = known.loc[is_since, "batch_id"].dropna()
+    return columns.frame(columns.STATEMENT, known[is_since | known["batch_id"].isin(batches)])
 
 
 def _names(inputs: Inputs, every: pd.DataFrame, of_operator: list[Item]) -> "pd.Series[bool]":

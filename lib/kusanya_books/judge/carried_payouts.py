@@ -12,6 +12,7 @@ from kusanya_books.columns import ITEMS
 from kusanya_books.judge import findings, open_items, postings
 from kusanya_books.judge.open_items import Item
 from kusanya_books.match import breaks, settlement
+from kusanya_books.match.settlement import SettlementMatch
 from kusanya_books.request.earlier_period import REMEMBERED, REMEMBERED_LINES, STATEMENT, Compared
 from kusanya_books.request.report_inputs import Inputs
 
@@ -179,23 +180,39 @@ def of_days(
     return list(open_items.numbered(inputs, made)), found
 
 
-def settlement_lines(inputs: Inputs) -> pd.DataFrame | None:
+def settlement_lines(inputs: Inputs, settled: SettlementMatch | None) -> pd.DataFrame | None:
     """Return the lines of settlement statements that a later run may be given again.
 
-    None where they are more than `REMEMBERED_LINES`, or a line has no day. Those of days after the
-    period are not among them: their own close reads them.
+    None where they are more than `REMEMBERED_LINES`, or a line has no day. `settled` is what came
+    of those that were given now.
     """
     known = [] if inputs.carried is None else [inputs.carried.settlement_lines]
-    parts = [one for one in (*known, inputs.statement) if one is not None]
+    now = None if settled is None else _of_the_period(inputs, settled)
+    parts = [one for one in (*known, now) if one is not None]
     if not parts:
         return columns.empty(columns.STATEMENT)
     every = pd.concat(parts, ignore_index=True)
-    ends = pd.Timestamp(inputs.period.last)
-    days = every["business_day"]
-    kept = every[~((days < ends - REMEMBERED) | (days > ends))]
+    kept = every[~(every["business_day"] < pd.Timestamp(inputs.period.last - REMEMBERED))]
     # The same line of two files has two numbers.
     same = [name for name in columns.STATEMENT.columns if name != "line_no"]
     kept = kept.drop_duplicates(same, ignore_index=True)
     if len(kept) > REMEMBERED_LINES or kept["business_day"].isna().any():
         return None
     return columns.frame(columns.STATEMENT, kept)
+
+
+def _of_the_period(inputs: Inputs, settled: SettlementMatch) -> pd.DataFrame | None:
+    """Return the lines that were given now, but those of later days: their own close reads them.
+
+    What pays for a day up to the end of the period was read, whatever day it says.
+    """
+    lines, ends = inputs.statement, pd.Timestamp(inputs.period.last)
+    if lines is None:
+        return None
+    paid = settled.rows[(settled.rows["business_day"] <= ends).fillna(value=False)]
+    days = pd.MultiIndex.from_frame(lines[["business_day", "channel", "currency"]])
+    is_paid = days.isin(days[lines["line_no"].isin(paid["line_no"].dropna())])
+    is_paid &= lines["collection_id"].isna()
+    is_paid |= lines["collection_id"].isin(paid["collection_id"].dropna())
+    is_later = (lines["business_day"] > ends).fillna(value=False)
+    return lines[~is_later | (is_paid & (lines["net"] >= 0))]

@@ -227,7 +227,7 @@ def report(
         movements=movements,
         payouts=payouts,
         earned=booked.earned,
-        settlement_lines=carried_payouts.settlement_lines(inputs),
+        settlement_lines=carried_payouts.settlement_lines(inputs, legs.payouts),
         coverage=covered,
         unproven=tuple(proof.unproven(inputs, taken, covered, left.rolled.items, **legs.by_name)),
     )

@@ -253,7 +253,7 @@ def _runs(file: _File, period: Period, *, takes_fees: bool) -> Iterator[_Run]:
     closings = balances[lasts]
     closings[-1] += totals[-1] - totals[places[-1] + 1]
     first = np.datetime64(period.first)
-    is_late = np.logical_or.reduceat(days < first, starts) | (file.days[before + 1] < first)
+    is_late = np.logical_or.reduceat(days < first, starts)
     is_late[0] = True
     columns_ = (
         *(openings, closings, is_late, lasts),

@@ -15,12 +15,15 @@ from tests.kit.chain.world import (
     DAY,
     OPERATORS,
     Chain,
+    Month,
     Payment,
     Row,
     at_of,
+    batch_of,
     booked,
     chain,
     credited,
+    date_by_the_payout,
     fact_of,
     moved,
 )
@@ -190,22 +193,45 @@ def around_midnight(made: Chain, rng: Random) -> None:
 def turns_at_four(made: Chain, rng: Random) -> None:
     """Let the business day turn at four, and half of the payments be made after midnight.
 
-    A statement is cut at midnight: it is given up to the end of the next day.
+    A statement is cut at midnight: it is given up to the end of the next day. A provider that names
+    each payment pays it out by the day of the clock.
     """
     made.cutoff, made.reaches_on = "04:00", DAY
+    moved_on = set()
     for number, paid in enumerate(made.payments):
         for one in rng.sample(paid, len(paid) // 2):
             if one.at.date() == made.months[-1].last:
                 continue  # its statement would be of a month that nobody closes
             night = one.at.replace(hour=rng.randrange(4), minute=rng.randrange(60)) + DAY
             _at(made, number, one.name, night)
+            moved_on.add(one.collection)
     for channel in OPERATORS:
         rows = [row for month in made.months for row in month.operator[channel]]
         for month in made.months:
-            days = month.first, month.last
-            month.operator[channel] = [
-                row for row in rows if days[0] <= row["at"].date() <= days[1]
-            ]
+            month.operator[channel] = [row for row in rows if _is_of(month, row["at"].date())]
+    if made.by_item:
+        _pay_out_by_the_clock(made, moved_on)
+
+
+def _is_of(month: Month, day: date) -> bool:
+    return month.first <= day <= month.last
+
+
+def _pay_out_by_the_clock(made: Chain, moved_on: set[str]) -> None:
+    rows = [row for month in made.months for row in month.settlement]
+    lines: dict[str, Row] = {}
+    for row in rows:
+        if row["collection_id"] in moved_on:
+            row["business_day"] += DAY
+            row["batch_id"] = batch_of(row["channel"], row["business_day"])
+        line = credited(row["batch_id"], 0, row["business_day"] + DAY)
+        lines.setdefault(row["batch_id"], line)["amount"] += row["net"]
+    for month in made.months:
+        last = month.last + made.reaches_on
+        month.settlement = [row for row in rows if month.first <= row["business_day"] <= last]
+        own = [row for row in month.bank if _is_own(made, row)]
+        paid = [line for line in lines.values() if _is_of(month, line["at"].date())]
+        month.bank = own + paid
 
 
 def _at(made: Chain, number: int, name: str, at: datetime) -> None:
@@ -413,8 +439,55 @@ def _forget(made: Chain, number: int, is_forgotten: Callable[[Payment], bool]) -
         one.bank = [row for row in one.bank if not any(name in row["details"] for name in batches)]
 
 
-LATE: Final = {"weekly payouts": 7, "weekends": 3}
+def monthly_payouts(made: Chain, rng: Random) -> None:
+    """Let the provider pay out each month, or week, on the day after it, in one sum."""
+    if made.direct or made.months[0].first == made.months[0].last:
+        return
+    sums: dict[str, Row] = {}
+    for month in made.months:
+        month.bank = []
+        for row in month.settlement:
+            name = f"POALL{month.first:%y%m%d}{row['currency']}"
+            row["batch_id"] = name
+            then = month.last + DAY
+            line = sums.setdefault(name, credited(name, 0, then, currency=row["currency"]))
+            line["amount"] += row["net"]
+    for line in sums.values():
+        target = made.month_of(line["at"].date())
+        if target is not None:
+            target.bank.append(line)
+
+
+def taken_back_by_the_operator(made: Chain, rng: Random) -> None:
+    """Let an operator reverse some payments on the next day, and the books give them back."""
+    for number, month in enumerate(made.months):
+        for payment in _some(made, number, rng, 2):
+            if payment.channel in OPERATORS:
+                day = min(payment.at.date() + DAY, month.last)
+                at = at_of(day, 21)
+                line = {"kind": "reversal", "receipt": f"RV{payment.receipt}", "fee": ""}
+                back = moved(payment, amount=-payment.amount, at=at, **line)
+                month.operator[payment.channel].append(back)
+                given = {"kind": "refund", "booked_at": day}
+                month.books.append(booked(payment, amount=-payment.amount, **given))
+
+
+LATE: Final = {"weekly payouts": 7, "weekends": 3, "monthly payouts": 31}
 """After how many days a day is paid out, where that is not the next one."""
+
+
+def dated_by_the_payout(made: Chain, rng: Random) -> None:
+    """Let a line of the settlement statement bear the day after, and files go on until it came.
+
+    In a single night nothing tells that days are meant so.
+    """
+    ends = made.months[-1]
+    if made.by_item or ends.first == ends.last:
+        return
+    last = [{**row} for row in ends.settlement if row["business_day"] == ends.last]
+    date_by_the_payout(made)
+    ends.settlement += [{**row, "business_day": ends.last + DAY} for row in last]
+    read_on(made, rng)
 
 
 def year_to_date(made: Chain, rng: Random) -> None:
@@ -532,6 +605,7 @@ SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     "fees in the balance": fees_in_the_balance,
     "newest first": newest_first,
     "overlapping files": overlapping_files,
+    "dated by the payout": dated_by_the_payout,
     "read on": read_on,
     "year to date": year_to_date,
     "sorted by receipt": sorted_by_receipt,
@@ -540,6 +614,8 @@ SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     "one line a day": one_line_a_day,
     "failed at the operator": failed_at_the_operator,
     "taxes": taxes,
+    "monthly payouts": monthly_payouts,
+    "taken back by the operator": taken_back_by_the_operator,
 }
 BESIDE_FAULTS: Final = (
     *("unpaid in the books", "failed first", "over the edge", "two banks", "two tills"),
@@ -572,6 +648,9 @@ def drawn(seed: int) -> tuple[Chain, list[str]]:
             break
     more = rng.sample(list(SHAPES), rng.choice([0, 1, 2, 3]))
     chosen = {list(SHAPES)[seed % len(SHAPES)], *more}
+    if "turns at four" in chosen:
+        # The first minutes of the first day would be of the one before it.
+        chosen.discard("around midnight")
     if "nameless credits" in chosen:
         # Which of many parts make up which payout nobody can tell.
         chosen.discard("payouts in parts")

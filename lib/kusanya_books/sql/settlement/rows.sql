@@ -30,19 +30,26 @@ GROUP BY unit;
 -- where it is all that its day was paid too much; under another batch only on the same day, where the
 -- lines before it had paid all that was earned, because a day may be paid out in equal halves. Two
 -- days may earn the same sum, and nothing be known yet of the later one. What takes money back is of
--- the day of its batch, or stands alone. So does a line that an earlier period read: it is judged
--- there.
+-- the day of its batch, or stands alone. So does a line that an earlier period read, for what was
+-- earned there: it is judged there.
 CREATE TEMP TABLE lines AS
-WITH dated AS (
+WITH said AS (
     SELECT
         CASE
             WHEN s.collection_id IS NOT NULL THEN concat_ws(chr(31), s.collection_id, s.currency)
             ELSE concat_ws(chr(31), s.business_day::VARCHAR, s.channel, s.currency)
         END AS unit_said,
-        s.collection_id IS NOT NULL AS item,
-        s.is_again AND s.business_day < {first_day} AS known,
         s.*
     FROM placed AS s
+),
+
+dated AS (
+    SELECT
+        s.*,
+        s.collection_id IS NOT NULL AS item,
+        s.is_again AND coalesce(o.business_day, s.business_day) < {first_day} AS known
+    FROM said AS s
+    LEFT JOIN ours AS o ON o.unit = s.unit_said
 ),
 
 batches AS (
