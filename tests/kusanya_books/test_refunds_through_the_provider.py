@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from tests.kit.accounts import PLAIN_ACCOUNTS
-from tests.kit.chain import world
+from tests.kit.chain import shapes, world
 from tests.kit.chain.closing import Closed, close_chain
 from tests.kit.chain.world import DAY, Chain, Payment, booked
 
@@ -174,3 +174,17 @@ def test_a_line_of_the_books_that_is_given_again_explains_nothing_more(
 
 def owed_of_days(close: Closed) -> int:
     return sum(int(i["balance"]) for i in close.items if i["break_code"] == "settlement_pending")
+
+
+def test_what_is_taken_back_after_the_period_is_booked_once_though_two_files_have_it(
+    made: Chain, paid: Payment, tmp_path: Path, empty_store: Path
+) -> None:
+    day = made.months[1].first + DAY
+    take_back(made, paid, 1, day, "POREFUND1")
+    give_back(made, paid, 1, day)
+    shapes.read_on(made, Random(5))  # noqa: S311 - a repeatable choice
+    (march, then), (april, now) = closed(made, tmp_path, empty_store)
+    assert march.result.verdict is ReportVerdict.RECONCILED, march.result.sentence
+    assert (then["Clearing"], then["Refunds"]) == (owed(march), 0)
+    assert april.result.verdict is ReportVerdict.RECONCILED, april.result.sentence
+    assert (now["Clearing"], now["Refunds"]) == (owed(april), paid.amount)
