@@ -81,8 +81,7 @@ def balances(
         ]
         if not whole:
             continue
-        is_forward = whole[0]["at"] <= whole[-1]["at"]
-        ordered = whole if is_forward else whole[::-1]
+        ordered = _oldest_first(whole)
         of_period = [period.first <= day_of(line["at"]) <= period.last for line in ordered]
         if not any(of_period):
             continue
@@ -95,6 +94,22 @@ def balances(
         account: _said(of_files, moved[account], at_bank=at_bank)
         for account, of_files in parts.items()
     }
+
+
+def _oldest_first(lines: list[Row]) -> list[Row]:
+    """Return a file's lines as they stand, or turned; else by time, if more balances lead on so."""
+    turned = lines if lines[0]["at"] <= lines[-1]["at"] else lines[::-1]
+    by_time = sorted(turned, key=lambda line: line["at"])
+    return by_time if _apart(by_time) < _apart(turned) else turned
+
+
+def _apart(lines: list[Row]) -> int:
+    found = 0
+    for before, part in pairwise(_parts(lines)[:-1]):
+        step = part[-1]["balance"] - before[-1]["balance"]
+        amount = _sum(part, "amount")
+        found += step not in {amount, amount - _sum(part, "fee")}
+    return found
 
 
 def _parts(lines: list[Row]) -> list[list[Row]]:
