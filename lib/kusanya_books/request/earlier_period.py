@@ -223,8 +223,10 @@ class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):
         if self.movements is None or self.movements.empty:
             return newer
         mine = self.movements
+        # Of a million lines few are of days that any of these may be of.
+        near = newer[newer["business_day"] <= mine["business_day"].max() + 2 * DAY]
         by_business, by_clock = (
-            then.isin(now) for then, now in zip(_days(mine), _days(newer), strict=True)
+            then.isin(now) for then, now in zip(_days(mine), _days(near), strict=True)
         )
         earlier = mine[~(by_business & by_clock)]
         named = earlier["input"].str.contains(CARRIED, regex=True)
