@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.kit.chain import shapes, world
+from tests.kit.chain import payouts, shapes, world
 from tests.kit.chain.closing import close_chain
 
 from kusanya_books.judge.report import ReportVerdict
@@ -24,7 +24,7 @@ def test_every_close_of_clean_files_is_reconciled(
         home.mkdir()
         shutil.copy(empty_store, home / "store.db")
         is_nightly = made.months[0].first == made.months[0].last
-        due = max([2 if is_nightly else 1, *(shapes.LATE.get(name, 0) for name in names)])
+        due = max([2 if is_nightly else 1, *(payouts.LATE.get(name, 0) for name in names)])
         terms = Tolerance(settle_days=due)
         closes = close_chain(made, home, home / "store.db", is_nightly=is_nightly, tolerance=terms)
         for close in closes:
@@ -56,7 +56,7 @@ def test_a_file_may_be_cut_at_another_moment_than_the_period(
     for name in names:
         shapes.SHAPES[name](made, rng)
     shutil.copy(empty_store, tmp_path / "store.db")
-    due = Tolerance(settle_days=max(2 if days else 1, shapes.LATE.get(names[0], 0)))
+    due = Tolerance(settle_days=max(2 if days else 1, payouts.LATE.get(names[0], 0)))
     closes = close_chain(
         made, tmp_path, tmp_path / "store.db", is_nightly=bool(days), tolerance=due
     )

@@ -11,6 +11,17 @@ from random import Random
 from typing import Any, Final
 
 import msgspec
+from tests.kit.chain.payouts import (
+    is_own,
+    monthly_payouts,
+    nameless_credits,
+    one_credit_a_day,
+    one_line_a_day,
+    payouts_in_parts,
+    payouts_without_a_name,
+    weekends,
+    weekly_payouts,
+)
 from tests.kit.chain.world import (
     DAY,
     OPERATORS,
@@ -74,33 +85,6 @@ def two_banks(made: Chain, rng: Random) -> None:
 def _prefixes(row: Row) -> set[str]:
     """Return how the words of a bank's line begin, in five or six letters."""
     return {word[:size] for word in row["details"].split() for size in (5, 6)}
-
-
-def one_credit_a_day(made: Chain, rng: Random) -> None:
-    """Let the provider send what it pays out on a day, and in a currency, as one credit."""
-    for month in made.months:
-        sums: dict[tuple[date, str], int] = {}
-        own = [row for row in month.bank if _is_own(made, row)]
-        for row in month.bank:
-            if row not in own:
-                key = row["at"].date(), row["currency"]
-                sums[key] = sums.get(key, 0) + row["amount"]
-        month.bank = own
-        for (day, currency), amount in sums.items():
-            line = credited("SETTLEMENT", amount, day, currency=currency)
-            month.bank.append({**line, "details": f"EFT SETTLEMENT {day:%d%m%y}"})
-
-
-def _is_own(made: Chain, row: Row) -> bool:
-    """Return whether an operator that pays out by itself sent a credit."""
-    return made.direct and "POAIRTEL" in row["details"]
-
-
-def nameless_credits(made: Chain, rng: Random) -> None:
-    """Let the bank name no payout."""
-    for month in made.months:
-        for row in month.bank:
-            row["details"] = "EFT CREDIT MOBILE MONEY"
 
 
 def other_money_at_the_bank(made: Chain, rng: Random) -> None:
@@ -229,7 +213,7 @@ def _pay_out_by_the_clock(made: Chain, moved_on: set[str]) -> None:
     for month in made.months:
         last = month.last + made.reaches_on
         month.settlement = [row for row in rows if month.first <= row["business_day"] <= last]
-        own = [row for row in month.bank if _is_own(made, row)]
+        own = [row for row in month.bank if is_own(made, row)]
         paid = [line for line in lines.values() if _is_of(month, line["at"].date())]
         month.bank = own + paid
 
@@ -258,45 +242,6 @@ def _at(made: Chain, number: int, name: str, at: datetime) -> None:
 def _with(fact: Observation, **changed: Any) -> Observation:
     collection = msgspec.structs.replace(fact.collection, **changed)
     return msgspec.structs.replace(fact, collection=collection)
-
-
-def weekly_payouts(made: Chain, rng: Random) -> None:
-    """Let the provider pay out on Mondays for the seven days before, in one sum a channel."""
-    sums: dict[str, Row] = {}
-    for month in made.months:
-        month.bank = [row for row in month.bank if _is_own(made, row)]
-        for row in month.settlement:
-            day = row["business_day"]
-            monday = day + (7 - day.weekday()) * DAY
-            name = f"PO{row['channel'].partition('_')[0]}W{monday:%y%m%d}"
-            row["batch_id"] = name
-            line = sums.setdefault(name, credited(name, 0, monday))
-            line["amount"] += row["net"]
-    for line in sums.values():
-        target = made.month_of(line["at"].date())
-        if target is not None:
-            target.bank.append(line)
-
-
-def weekends(made: Chain, rng: Random) -> None:
-    """Let the bank credit on Mondays what is due on a weekend, each payout by itself."""
-    lines = [(row, row["at"].date()) for month in made.months for row in month.bank]
-    for month in made.months:
-        month.bank = []
-    for row, day in lines:
-        then = day + max(0, 7 - day.weekday()) * DAY if day.weekday() > 4 else day
-        target = made.month_of(then)
-        if target is not None:
-            target.bank.append({**row, "at": row["at"] + (then - day)})
-
-
-def payouts_in_parts(made: Chain, rng: Random) -> None:
-    """Let the bank credit some payouts in two parts on one day."""
-    for month in made.months:
-        for row in rng.sample(month.bank, min(3, len(month.bank))):
-            part = row["amount"] // 3
-            row["amount"] -= part
-            month.bank.append({**row, "amount": part, "at": row["at"] + timedelta(minutes=5)})
 
 
 def day_sums_in_the_books(made: Chain, rng: Random) -> None:
@@ -439,25 +384,6 @@ def _forget(made: Chain, number: int, is_forgotten: Callable[[Payment], bool]) -
         one.bank = [row for row in one.bank if not any(name in row["details"] for name in batches)]
 
 
-def monthly_payouts(made: Chain, rng: Random) -> None:
-    """Let the provider pay out each month, or week, on the day after it, in one sum."""
-    if made.direct or made.months[0].first == made.months[0].last:
-        return
-    sums: dict[str, Row] = {}
-    for month in made.months:
-        month.bank = []
-        for row in month.settlement:
-            name = f"POALL{month.first:%y%m%d}{row['currency']}"
-            row["batch_id"] = name
-            then = month.last + DAY
-            line = sums.setdefault(name, credited(name, 0, then, currency=row["currency"]))
-            line["amount"] += row["net"]
-    for line in sums.values():
-        target = made.month_of(line["at"].date())
-        if target is not None:
-            target.bank.append(line)
-
-
 def taken_back_by_the_operator(made: Chain, rng: Random) -> None:
     """Let an operator reverse some payments on the next day, and the books give them back."""
     for number, month in enumerate(made.months):
@@ -470,10 +396,6 @@ def taken_back_by_the_operator(made: Chain, rng: Random) -> None:
                 month.operator[payment.channel].append(back)
                 given = {"kind": "refund", "booked_at": day}
                 month.books.append(booked(payment, amount=-payment.amount, **given))
-
-
-LATE: Final = {"weekly payouts": 7, "weekends": 3, "monthly payouts": 31}
-"""After how many days a day is paid out, where that is not the next one."""
 
 
 def dated_by_the_payout(made: Chain, rng: Random) -> None:
@@ -525,34 +447,6 @@ def clocks_apart(made: Chain, rng: Random) -> None:
             month.operator[channel] = [
                 row for row in rows if days[0] <= row["at"].date() <= days[1]
             ]
-
-
-def payouts_without_a_name(made: Chain, rng: Random) -> None:
-    """Let neither the provider nor the bank name a payout."""
-    for month in made.months:
-        for row in month.settlement:
-            row["batch_id"] = ""
-        for row in month.bank:
-            if not _is_own(made, row):
-                row["details"] = "EFT CREDIT"
-
-
-def one_line_a_day(made: Chain, rng: Random) -> None:
-    """Let the provider write one line a day for all channels of a currency, and pay one sum."""
-    if made.by_item or made.direct:
-        return
-    for month in made.months:
-        days: dict[tuple[date, str], Row] = {}
-        for row in month.settlement:
-            key = row["business_day"], row["currency"]
-            name = f"POALL{key[0]:%y%m%d}{key[1]}"
-            line = days.setdefault(key, {**row, "batch_id": name, "channel": "", "gross": 0})
-            if line["gross"] == 0:
-                line |= {"fee": 0, "net": 0}
-            for part in ("gross", "fee", "net"):
-                line[part] += row[part]
-        month.settlement = list(days.values())
-    one_credit_a_day(made, rng)
 
 
 def failed_at_the_operator(made: Chain, rng: Random) -> None:
