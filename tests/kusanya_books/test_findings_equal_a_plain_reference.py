@@ -30,6 +30,7 @@ from kusanya_books.columns import (
     Schema,
 )
 from kusanya_books.judge import findings
+from kusanya_books.match.balances import NOTHING
 from kusanya_books.request.quality import FileTotal, Quality, Remark
 
 Row = dict[str, Any]
@@ -218,7 +219,7 @@ def leg_of(schema: Schema, leg: Row | None) -> Any:
 
 def balances_of(said: Row | None) -> Any:
     if said is None:
-        return None
+        return NOTHING
     return SimpleNamespace(said=range(said["accounts"]), gaps=frame_of(BALANCE_GAPS, *said["gaps"]))
 
 

@@ -31,6 +31,8 @@ from kusanya_books.columns.dtypes import (
     empty,
     frame,
     from_arrow,
+    from_dicts,
+    from_rows,
     records,
     to_arrow,
 )
@@ -167,6 +169,8 @@ __all__ = [
     "empty",
     "frame",
     "from_arrow",
+    "from_dicts",
+    "from_rows",
     "records",
     "to_arrow",
 ]

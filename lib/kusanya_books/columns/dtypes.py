@@ -5,7 +5,7 @@ microseconds, days are naive midnights in East Africa Time, shares are the only 
 A frame that left `check` survives a join, an empty month and 2**53 + 1 without turning to float.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 from functools import lru_cache
@@ -122,6 +122,18 @@ def frame(schema: Schema, data: Mapping[str, Any] | pd.DataFrame) -> pd.DataFram
         except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
             raise FrameError(f"{schema.name}: column {name} is not {kind.value}") from error
     return pd.DataFrame(taken).reset_index(drop=True)
+
+
+def from_rows(schema: Schema, rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    """Return rows, each with its values in the schema's order, as `frame` does."""
+    return frame(
+        schema, {name: [row[at] for row in rows] for at, name in enumerate(schema.columns)}
+    )
+
+
+def from_dicts(schema: Schema, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return rows by the names of the schema's columns as `frame` does; None where one lacks."""
+    return frame(schema, {name: [row.get(name) for row in rows] for name in schema.columns})
 
 
 def _of_lists(schema: Schema, data: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame | None:

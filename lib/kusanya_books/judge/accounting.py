@@ -49,9 +49,7 @@ def accounted(inputs: Inputs, legs: Iterable[Any]) -> pd.DataFrame:
             dict, {key: one for key, one in found.items() if key[0] != "collections"}
         )
     rows = [_line(key, found[key]) for key in sorted(found, key=lambda key: (key[0], key[1] or ""))]
-    return columns.frame(
-        ACCOUNTED, {name: [row.get(name) for row in rows] for name in ACCOUNTED.columns}
-    )
+    return columns.from_dicts(ACCOUNTED, rows)
 
 
 def lost(frame: pd.DataFrame) -> pd.DataFrame:

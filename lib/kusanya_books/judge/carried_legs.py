@@ -24,7 +24,7 @@ from kusanya_books.engine.engines import open_engine
 from kusanya_books.judge import fees, findings, open_items
 from kusanya_books.judge.open_items import BANK, FEES, OPERATOR, Item
 from kusanya_books.match import bank, breaks, operator
-from kusanya_books.match.balances import ENDS
+from kusanya_books.match.balances import ENDS, said_again
 from kusanya_books.match.bank import BankMatch
 from kusanya_books.match.legs import gives_back
 from kusanya_books.match.operator import OperatorMatch
@@ -156,17 +156,15 @@ def to_carry(
         is_new = ~every["receipt"].isin(shown["receipt"])
         keep |= payouts & is_new & (every["business_day"] >= awaited)
     if first is not None:
-        keep |= ((every["leg"] == "bank") | payouts) & (every["business_day"] >= first)
+        keep |= (every["leg"] == "bank") & (every["business_day"] >= first)
     # What was credited after the period is on the next statement of the bank once more.
     beyond = shown[shown["at"].dt.tz_localize(None) > pd.Timestamp(inputs.period.last)]
     since = min([*beyond["business_day"], *([] if first is None else [first])], default=None)
     if since is not None:
         keep |= payouts & (every["business_day"] >= since)
-    same = ["leg", "channel", "currency", "receipt", "kind", "status", "amount", "at", "balance"]
-    copied = every.duplicated([*same, "details"]) & every["receipt"].notna()
-    both = [leg.balances for leg in (of_operator, of_bank) if leg is not None]
-    ends = [each.ends for each in both if each is not None]
-    kept = pd.concat([every[keep & ~copied], shown, *ends], ignore_index=True)
+    ends = [leg.balances.ends for leg in (of_operator, of_bank) if leg is not None]
+    kept = every[keep & ~every.index.isin(said_again(every))]
+    kept = pd.concat([kept, shown, *ends], ignore_index=True)
     return columns.frame(MOVEMENTS, kept), _payouts(inputs, since)
 
 

@@ -186,9 +186,10 @@ def settlement_lines(inputs: Inputs, settled: SettlementMatch | None) -> pd.Data
     None where they are more than `REMEMBERED_LINES`, or a line has no day. `settled` is what came
     of those that were given now.
     """
-    known = [] if inputs.carried is None else [inputs.carried.settlement_lines]
-    now = None if settled is None else _of_the_period(inputs, settled)
-    parts = [one for one in (*known, now) if one is not None]
+    known = None if inputs.carried is None else inputs.carried.settlement_lines
+    parts = [] if known is None else [known]
+    if settled is not None and inputs.statement is not None:
+        parts.append(_of_the_period(inputs.statement, settled, pd.Timestamp(inputs.period.last)))
     if not parts:
         return columns.empty(columns.STATEMENT)
     every = pd.concat(parts, ignore_index=True)
@@ -201,14 +202,13 @@ def settlement_lines(inputs: Inputs, settled: SettlementMatch | None) -> pd.Data
     return columns.frame(columns.STATEMENT, kept)
 
 
-def _of_the_period(inputs: Inputs, settled: SettlementMatch) -> pd.DataFrame | None:
+def _of_the_period(
+    lines: pd.DataFrame, settled: SettlementMatch, ends: pd.Timestamp
+) -> pd.DataFrame:
     """Return the lines that were given now, but those of later days: their own close reads them.
 
     What pays for a day up to the end of the period was read, whatever day it says.
     """
-    lines, ends = inputs.statement, pd.Timestamp(inputs.period.last)
-    if lines is None:
-        return None
     paid = settled.rows[(settled.rows["business_day"] <= ends).fillna(value=False)]
     days = pd.MultiIndex.from_frame(lines[["business_day", "channel", "currency"]])
     is_paid = days.isin(days[lines["line_no"].isin(paid["line_no"].dropna())])

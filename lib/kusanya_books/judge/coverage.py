@@ -109,9 +109,7 @@ def coverage(
             share = _WHOLE_PERCENT * money // whole if whole else _WHOLE_PERCENT
             counted = None if leg == "bank" else max(0, min(count, one.rows))
             rows.append((leg, *key, one.rows, whole, counted, money, share))
-    return columns.frame(
-        COVERAGE, {name: [row[at] for row in rows] for at, name in enumerate(COVERAGE.columns)}
-    )
+    return columns.from_rows(COVERAGE, rows)
 
 
 def in_words(frame: pd.DataFrame) -> list[str]:

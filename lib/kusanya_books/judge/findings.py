@@ -111,9 +111,7 @@ def findings(
         (LATE, "late", "no earlier pack", None if late is None else _late(late)),
     ]
     rows = [row for part in parts for row in _rows(*part)]
-    return columns.frame(
-        FINDINGS, {name: [row[at] for row in rows] for at, name in enumerate(FINDINGS.columns)}
-    )
+    return columns.from_rows(FINDINGS, rows)
 
 
 def money(currency: Any, amount: Any) -> str:
@@ -151,8 +149,7 @@ def with_carried(
         ),
         *_rows(NOT_FOOTING, "rolled_forward", "", [(None, int((~rolled["foots"]).sum()), None)]),
     ]
-    more = {name: [row[at] for row in rows] for at, name in enumerate(FINDINGS.columns)}
-    return pd.concat([found, columns.frame(FINDINGS, more)], ignore_index=True)
+    return pd.concat([found, columns.from_rows(FINDINGS, rows)], ignore_index=True)
 
 
 def less(
@@ -188,9 +185,7 @@ def less(
         for kind, currency in sorted(taken)
         if kind == ACCEPTED
     ]
-    return columns.frame(
-        FINDINGS, {name: [line[at] for line in lines] for at, name in enumerate(FINDINGS.columns)}
-    )
+    return columns.from_rows(FINDINGS, lines)
 
 
 def _rows(kind: str, page: str | None, wants: str, sums: Iterable[Sums] | None) -> Iterator[Any]:
@@ -275,7 +270,7 @@ def _rows_of(leg: Leg | None, standing: str) -> list[Sums] | None:
 
 
 def _balances(*legs: Leg | None) -> list[Sums] | None:
-    balances = [leg.balances for leg in legs if leg is not None and leg.balances is not None]
+    balances = [leg.balances for leg in legs if leg is not None]
     if not sum(len(each.said) for each in balances):
         return None
     gaps = pd.concat([each.gaps for each in balances])

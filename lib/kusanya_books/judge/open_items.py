@@ -75,7 +75,7 @@ def items(
         *numbered(inputs, _of_late(late)),
     ]
     rows = [decided(row, inputs) for row in rows]
-    return columns.frame(ITEMS, {name: [row.get(name) for row in rows] for name in ITEMS.columns})
+    return columns.from_dicts(ITEMS, rows)
 
 
 def accepted(found: pd.DataFrame) -> pd.DataFrame:
@@ -310,22 +310,19 @@ def of_fees(exceptions: pd.DataFrame, *, is_agreed: bool) -> Iterator[Item]:
 
 
 def _of_balances(leg: Leg | None) -> Iterator[Item]:
-    if leg is None or leg.balances is None:
-        return
-    for row in columns.records(leg.balances.gaps):
-        before, after = f"{row.balance_before:,}", f"{row.balance:,}"
-        days = f"{row.day_before:%Y-%m-%d}", f"{row.day:%Y-%m-%d}"
+    for row in columns.records(leg.balances.gaps) if leg is not None else ():
+        before = f"{row.balance_before:,} of {row.day_before:%Y-%m-%d}"
+        after = f"{row.balance:,} of {row.day:%Y-%m-%d}"
         yield {
             **_same(row, "channel", "currency", "day"),
             "leg": BALANCES,
-            "subject": f"{text_of(row.channel) or BANK} {days[1]} {row.balance_before}",
+            "subject": f"{text_of(row.channel) or BANK} {row.day:%Y-%m-%d} {row.balance_before}",
             "finding": findings.BALANCES,
             "break_code": "balances_apart",
             "amount": abs(int(row.amount)),
             "figures": break_life.figures([row.balance_before, row.balance]),
-            "suggested_action": f"Lines lack between the balance {before} of {days[0]} and "
-            f"{after} of {days[1]}, with which {row.input} begins: give the whole statement; "
-            "accept it where they are of two accounts.",
+            "suggested_action": f"Lines lack between the balance {before} and {after} in "
+            f"{row.input}: give the whole statement; accept it where they are of two accounts.",
         }
 
 

@@ -176,7 +176,7 @@ def balances(lines: pd.DataFrame) -> pd.DataFrame:
         first = part.iloc[0]
         key = (first["part"], first["channel"], first["currency"])
         rows.append((*key, *sums.values(), adjusted, other, adjusted - other))
-    return _frame(BALANCES, rows)
+    return columns.from_rows(BALANCES, rows)
 
 
 def providers(daily: pd.DataFrame, settled: pd.DataFrame | None) -> pd.DataFrame:
@@ -210,7 +210,7 @@ def providers(daily: pd.DataFrame, settled: pd.DataFrame | None) -> pd.DataFrame
             net_settled, for_others, given_back, open_ = out
             proof = (*out, gross - fee - (net_settled - for_others + given_back + open_))
         rows.append((*key, count, gross, fee, gross - fee, *proof))
-    return _frame(PROVIDERS, rows)
+    return columns.from_rows(PROVIDERS, rows)
 
 
 def controls(
@@ -249,7 +249,7 @@ def controls(
         else:
             sums = (total.rows, total.read, lost, total.unread, total.stated, total.difference)
             rows_of.append((*key, *sums))
-    return _frame(CONTROLS, rows_of)
+    return columns.from_rows(CONTROLS, rows_of)
 
 
 def _sums(frame: pd.DataFrame, names: list[str], keys: list[str]) -> dict[Any, list[int]]:
@@ -262,9 +262,3 @@ def _sums(frame: pd.DataFrame, names: list[str], keys: list[str]) -> dict[Any, l
             for before, value in zip(found[key], values, strict=True)
         ]
     return found
-
-
-def _frame(schema: columns.Schema, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
-    return columns.frame(
-        schema, {name: [row[at] for row in rows] for at, name in enumerate(schema.columns)}
-    )

@@ -171,9 +171,11 @@ def roll(
     lacking = [*judged.values(), *other.since, *of_days]
     fresh += _known_since(inputs, carried, lacking, besides=taken | set(new))
     return RollForward(
-        items=_frame(ITEMS, [*fresh, *left]),
-        carried=_frame(CARRIED, [_account(was, now, span=_span(inputs)) for was, now in endings]),
-        expected=_frame(ITEMS, expected),
+        items=columns.from_dicts(ITEMS, [*fresh, *left]),
+        carried=columns.from_dicts(
+            CARRIED, [_account(was, now, span=_span(inputs)) for was, now in endings]
+        ),
+        expected=columns.from_dicts(ITEMS, expected),
         table=_table(endings, fresh),
         lines=carried.lines if inputs.ledger is None else open_lines.of(inputs, own, rows),
         explained={
@@ -398,8 +400,4 @@ def _table(endings: list[tuple[Item, Item | None]], fresh: list[Item]) -> pd.Dat
         )
         parts = {name: found[name] for name in ROLLED.columns if name.startswith(("rows", "amo"))}
         rows.append({"leg": leg, "currency": currency, "break_code": code, **parts, "foots": foots})
-    return _frame(ROLLED, rows)
-
-
-def _frame(schema: Any, rows: list[Item]) -> pd.DataFrame:
-    return columns.frame(schema, {name: [row.get(name) for row in rows] for name in schema.columns})
+    return columns.from_dicts(ROLLED, rows)

@@ -22,8 +22,11 @@ from kusanya_books.request.earlier_period import REMEMBERED
 
 ENDS: Final = {"operator": "operator balance", "bank": "bank balance"}
 """The legs of the last balances, among what is carried, by the leg of their lines."""
-_SAME: Final = ["channel", "currency", "receipt", "kind", "status", "amount", "at", "balance"]
-"""What a line with a receipt says that another one only says once more, beside its details."""
+_SAME: Final = [
+    *("leg", "channel", "currency", "receipt", "kind", "status", "amount", "at", "balance"),
+    "details",
+]
+"""What a line with a receipt says that another one only says once more."""
 _LISTED: Final = 1_000
 """How many gaps of an account are listed one by one; the rest are one more: nothing leads on."""
 _LARGEST: Final = float(2**62)
@@ -40,6 +43,14 @@ class Balances(msgspec.Struct, frozen=True, kw_only=True):
     """Where lines lack, as `BALANCE_GAPS`."""
     ends: pd.DataFrame
     """The last balances, as `MOVEMENTS` of a leg of `ENDS`: the next period begins with them."""
+
+
+NOTHING: Final = Balances(
+    said=columns.empty(BALANCES_SAID),
+    gaps=columns.empty(BALANCE_GAPS),
+    ends=columns.empty(MOVEMENTS),
+)
+"""What is said where no line was read."""
 
 
 class _File(msgspec.Struct):
@@ -143,12 +154,18 @@ def of(
             since = period.last - REMEMBERED
             ends += [_to_carry(account, end, leg, period) for end in left if end.last_day >= since]
     return Balances(
-        said=_frame(BALANCES_SAID, said),
-        gaps=_frame(BALANCE_GAPS, gaps),
-        ends=columns.frame(
-            MOVEMENTS, {name: [end.get(name) for end in ends] for name in MOVEMENTS.columns}
-        ),
+        said=columns.from_rows(BALANCES_SAID, said),
+        gaps=columns.from_rows(BALANCE_GAPS, gaps),
+        ends=columns.from_dicts(MOVEMENTS, ends),
     )
+
+
+def said_again(movements: pd.DataFrame) -> pd.Index:
+    """Return which lines with a receipt only say once more what one before them says."""
+    # Of a million receipts few come twice: the other columns of those alone are looked at.
+    receipts = movements["receipt"]
+    named = movements[receipts.notna() & receipts.duplicated(keep=False)]
+    return named.index[named.duplicated(_SAME)]
 
 
 def _files(
@@ -162,8 +179,7 @@ def _files(
     silent: set[_Account] = set()
     lines = lines.assign(channel="" if is_bank else lines["channel"].fillna(""))
     lines = lines[lines["status"] == "completed"].sort_values(["input", "line_no"], kind="stable")
-    named = lines[lines["receipt"].notna() & lines["receipt"].duplicated(keep=False)]
-    lines = lines.drop(index=named.index[named.duplicated([*_SAME, "details"])])
+    lines = lines.drop(index=said_again(lines))
     for key, part in lines.groupby(["channel", "currency", "input"]):
         channel, currency, name = map(str, key)
         account = channel, currency
@@ -425,8 +441,3 @@ def _to_carry(account: _Account, end: _End, leg: str, period: Period) -> dict[st
         "amount": 0,
         "balance": end.balance,
     }
-
-
-def _frame(schema: columns.Schema, rows: list[tuple[Any, ...]]) -> pd.DataFrame:
-    names = enumerate(schema.columns)
-    return columns.frame(schema, {name: [row[at] for row in rows] for at, name in names})

@@ -16,7 +16,7 @@ from kusanya_books.columns import (
     Schema,
 )
 from kusanya_books.engine.engine import Engine, Source, literal, query
-from kusanya_books.match.balances import Balances
+from kusanya_books.match.balances import NOTHING, Balances
 from kusanya_books.request.quality import Quality
 
 GIVES_BACK: Final = frozenset({"refund", "chargeback", "credit_note", "reversal"})
@@ -43,8 +43,8 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True):
     bridge: pd.DataFrame
     places: pd.DataFrame = columns.empty(PLACES)
     """Where each line went, by `PLACES`."""
-    balances: Balances | None = None
-    """What the balances beside the lines say; None where no line was read."""
+    balances: Balances = NOTHING
+    """What the balances beside the lines say."""
     is_unread: bool = False
     """Whether statements were given of which no row could be read: nothing is proven."""
 

@@ -125,10 +125,7 @@ def _sets(searched: Sets, rows: pd.DataFrame) -> pd.DataFrame:
             for row in columns.records(alike.head(amounts.count(amount))):
                 label = "" if pd.isna(row.label) else row.label
                 found.append((number, row.row_no, label, row.amount, row.day, len(alike)))
-    names = list(GAP_SETS.columns)
-    return columns.frame(
-        GAP_SETS, {name: [row[at] for row in found] for at, name in enumerate(names)}
-    )
+    return columns.from_rows(GAP_SETS, found)
 
 
 def _sentence(amount: int, rows: int, searched: Sets) -> str:

@@ -49,10 +49,7 @@ def tried(gap: int, rows: pd.DataFrame, period: Period | None) -> pd.DataFrame:
             found.append((each.name, fits[_SHOWN][0], more, each.meaning))
         if not fits:
             found.append((each.name, 0, "does not fit", each.meaning))
-    names = list(HYPOTHESES.columns)
-    return columns.frame(
-        HYPOTHESES, {name: [row[at] for row in found] for at, name in enumerate(names)}
-    )
+    return columns.from_rows(HYPOTHESES, found)
 
 
 def _cutoff(gap: int, rows: pd.DataFrame, period: Period | None) -> Iterator[GapFinding]:

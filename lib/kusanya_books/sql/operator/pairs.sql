@@ -10,6 +10,7 @@ SELECT
     m.*,
     coalesce(m.channel, '') AS account,
     m.business_day::DATE AS day,
+    (m.at::TIMESTAMP + INTERVAL 3 HOUR)::DATE AS clock_day,
     lower(trim(m.receipt)) AS receipt_key,
     lower(trim(m.reference)) AS reference_key,
     m.status = 'completed' AS is_completed,
@@ -33,11 +34,7 @@ SELECT * FROM moves WHERE is_completed AND NOT is_copied AND kind = 'payment' AN
 -- reaches no day.
 CREATE TEMP TABLE covered AS
 WITH spoken AS (
-    SELECT
-        account,
-        currency,
-        min((moves.at::TIMESTAMP + INTERVAL 3 HOUR)::DATE) AS from_day,
-        max((moves.at::TIMESTAMP + INTERVAL 3 HOUR)::DATE) AS to_day
+    SELECT account, currency, min(clock_day) AS from_day, max(clock_day) AS to_day
     FROM moves
     WHERE NOT regexp_matches(input, {carried}) OR day BETWEEN {first_day} AND {last_day}
     GROUP BY account, currency
