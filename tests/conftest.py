@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -45,6 +46,10 @@ def pytest_configure(config: pytest.Config) -> None:
     # The tests start hundreds of programs, each of which would compile every module anew.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell that runs us in the background says so, and every program we start would inherit
+        # it: the tests that press Ctrl-C would wait for ever.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     _write_into_memory()
     everyday = config.getoption("--tier") == "commit"
     settings.load_profile("commit" if everyday else "longer")

@@ -14,10 +14,6 @@ from kusanya_books.engine import spill
 from kusanya_books.engine.duckdb_engine import DuckDbEngine
 
 ENDLESS_RUN = """
-import signal
-
-signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run unattended
-
 from kusanya_books.engine.duckdb_engine import DuckDbEngine
 from kusanya_console.cli.process.signals import interrupted_by_sigterm
 
