@@ -41,6 +41,8 @@ def test_every_close_of_clean_files_is_reconciled(
         (["refunds through the provider", "read on"], 1),
         (["dated by the payout"], None),
         (["monthly payouts"], None),
+        (["overlapping files", "a settlement file a channel", "a settlement file a week"], None),
+        (["statements in parts"], None),
     ],
     ids=str,
 )

@@ -63,7 +63,7 @@ def files(
         "mode": "live",
         "store": str(home / "store.db"),
         "ledger": str(home / "books.csv"),
-        "statement": str(home / "settlement.csv") if settlement else None,
+        "statement": str(home / "settlement.csv") if settlement else "",
         "operator": [str(home / "operator.csv")] if operator else [],
         "bank": [str(home / "bank.sta")] if bank else [],
     }

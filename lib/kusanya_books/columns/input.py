@@ -173,6 +173,7 @@ shop's own money, of no customer) or other; `status` is completed or the stateme
 STATEMENT: Final = Schema(
     "statement",
     {
+        "input": T,
         "line_no": W,
         "batch_id": T,
         "collection_id": T,
@@ -184,9 +185,10 @@ STATEMENT: Final = Schema(
         "net": W,
         "count": W,
     },
+    {"input": ""},
 )
 """One row per line of the provider's settlement statement: of a day and channel, or, where
-`collection_id` is given, of one collection."""
+`collection_id` is given, of one collection. `input` is the file's name."""
 
 PLANTED: Final = Schema(
     "planted",

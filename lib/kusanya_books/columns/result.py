@@ -218,6 +218,7 @@ SETTLED: Final = Schema(
         "currency": T,
         "collection_id": T,
         "batch_id": T,
+        "input": T,
         "line_no": W,
         "lines": W,
         "group_key": T,
@@ -233,8 +234,8 @@ SETTLED: Final = Schema(
     },
 )
 """One row per business day, channel and currency, or per collection; `open_balance` is what the
-provider still owes. `line_no` is the first of its `lines`; of one that pays several days the last
-day counts it. Days that one line pays together have one `group_key`."""
+provider still owes. `line_no` of the file `input` is the first of its `lines`; of one that pays
+several days the last day counts it. Days that one line pays together have one `group_key`."""
 
 PAYOUTS: Final = SETTLED.plus("payouts", note=T, owner=T, break_id=T, status=T)
 """The rows of a statement with what people said, as `BREAKS` has it."""

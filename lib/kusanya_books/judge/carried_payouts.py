@@ -195,7 +195,7 @@ def settlement_lines(inputs: Inputs, settled: SettlementMatch | None) -> pd.Data
     every = pd.concat(parts, ignore_index=True)
     kept = every[~(every["business_day"] < pd.Timestamp(inputs.period.last - REMEMBERED))]
     # The same line of two files has two numbers.
-    same = [name for name in columns.STATEMENT.columns if name != "line_no"]
+    same = [name for name in columns.STATEMENT.columns if name not in {"input", "line_no"}]
     kept = kept.drop_duplicates(same, ignore_index=True)
     if len(kept) > REMEMBERED_LINES or kept["business_day"].isna().any():
         return None
@@ -211,7 +211,10 @@ def _of_the_period(
     """
     paid = settled.rows[(settled.rows["business_day"] <= ends).fillna(value=False)]
     days = pd.MultiIndex.from_frame(lines[["business_day", "channel", "currency"]])
-    is_paid = days.isin(days[lines["line_no"].isin(paid["line_no"].dropna())])
+    placed = pd.MultiIndex.from_frame(lines[["input", "line_no"]])
+    named = paid.loc[paid["line_no"].notna(), ["input", "line_no"]].fillna({"input": ""})
+    pays = placed.isin(pd.MultiIndex.from_frame(named))
+    is_paid = days.isin(days[pays])
     is_paid &= lines["collection_id"].isna()
     is_paid |= lines["collection_id"].isin(paid["collection_id"].dropna())
     is_later = (lines["business_day"] > ends).fillna(value=False)

@@ -53,6 +53,7 @@ for it is of that period. `net` is what the provider owes; below zero where it p
 NONE_PLACED = frame(STATEMENT, {name: [] for name in STATEMENT.columns})
 _BEFORE = Schema("settled before", {"channel": DType.TEXT})
 _DAYS = Schema("days", {"day": DType.DAY, "by_item": DType.FLAG})
+_NUMBERED = STATEMENT.plus("statement", file_line=DType.WHOLE)
 _GRANULARITY = Schema("granularity", {"item": DType.FLAG, "by_channel": DType.FLAG})
 
 
@@ -170,11 +171,12 @@ def match(
 ) -> SettlementMatch:
     """Match a statement with the net of what succeeded, by day and channel or by collection.
 
-    A statement has either a collection on every line or on none. A day is due `settle_days` after
-    it, and the lines of a channel may all be dated by up to as many days later; a line that pays
-    several days is split into them where their sum is exact. A statement that names no channel is
-    of all together. Every line is in one row, whatever its day. `as_of` is the day of judgement,
-    `known` is what else is known of the payouts, `books` say what was given back.
+    A statement, of however many files, has either a collection on every line or on none. A day is
+    due `settle_days` after it, and the lines of a channel may all be dated by up to as many days
+    later; a line that pays several days is split into them where their sum is exact. A statement
+    that names no channel is of all together. Every line is in one row, whatever its day. `as_of` is
+    the day of judgement, `known` is what else is known of the payouts, `books` say what was given
+    back.
     Raises ValueError for a statement of both kinds, and for collections of both modes.
     """
     named = statement["collection_id"].notna()
@@ -183,7 +185,7 @@ def match(
     with open_engine(collections, books) as engine:
         engine.register("collections", collections, COLLECTIONS)
         engine.one_mode("collections")
-        engine.register("statement", statement, STATEMENT)
+        engine.register("statement", _numbered(statement), _NUMBERED)
         engine.register("outside", known.outside, COLLECTIONS)
         engine.register("owed", known.owed, OWED)
         before = frame(_BEFORE, {"channel": list(known.settled_before)})
@@ -212,6 +214,15 @@ def match(
             if known.owed is None
             else engine.frame(query("settlement/placed"), STATEMENT),
         )
+
+
+def _numbered(statement: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines with a number for each: two files have a line of one number."""
+    if statement["line_no"].is_unique:
+        return statement.assign(file_line=statement["line_no"])
+    placed = statement.sort_values(["input", "line_no"], kind="stable", ignore_index=True)
+    numbers = pd.array(range(1, len(placed) + 1), dtype=DType.WHOLE.pandas)
+    return placed.assign(file_line=placed["line_no"], line_no=numbers)
 
 
 def _read(lines: pd.DataFrame | None) -> pd.DataFrame:

@@ -175,4 +175,7 @@ def items(folder: Path, said: dict[str, Any]) -> pd.DataFrame:
 
 
 def _table(path: Path, schema: Schema) -> pd.DataFrame:
-    return columns.check(columns.from_arrow(pq.read_table(path)), schema)
+    found = columns.from_arrow(pq.read_table(path))
+    # A column that is newer than the pack.
+    newer = columns.frame(schema, found)[[name for name in schema.defaults if name not in found]]
+    return columns.check(pd.concat([found, newer], axis=1), schema)

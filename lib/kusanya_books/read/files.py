@@ -11,6 +11,7 @@ from typing import Any, Final
 import pandas as pd
 
 from kusanya.errors import InputRefused
+from kusanya.text import safe
 from kusanya_books import columns
 from kusanya_books.columns import LEDGER, STATEMENT, DType
 from kusanya_books.read import spreadsheets
@@ -96,6 +97,7 @@ def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Q
     reader.warn((gross - fee) != net, "net is not gross less fee", "net")
     frame = pd.DataFrame(
         {
+            "input": safe(sheet.name),
             "line_no": reader.index,
             "batch_id": reader.text("batch_id"),
             "collection_id": named,

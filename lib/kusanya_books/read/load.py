@@ -75,7 +75,7 @@ def inputs(
         judged_on=request.judged_on or business_day(now, cutoff=request.shift),
         files_read={"carried": carried, "expect": expectation.read(request.expect)},
     )
-    if any((request.ledger, request.statement, request.operator, request.bank)):
+    if request.ledger or any(map(request.files, ("statement", "operator", "bank"))):
         report_step("reading the books")
     asked.files_read.update(mapped_files.read(request))
     if on_disk and not request.engine and "ledger" in asked.files_read:

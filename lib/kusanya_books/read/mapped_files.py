@@ -1,5 +1,6 @@
 """The files that a person names, each with or without the mapping that says how it is written."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pandas as pd
 
 from kusanya.errors import InputRefused
 from kusanya.text import safe
-from kusanya_books.read import files, movements, spreadsheets, tariff_file
+from kusanya_books.read import files, movements, several_files, spreadsheets, tariff_file
 from kusanya_books.read.mapping import Layout, Mapping, read_mapping
 from kusanya_books.read.mappings import SHIPPED, shipped
 from kusanya_books.request.close_request import CloseRequest
@@ -51,26 +52,35 @@ def read(request: CloseRequest) -> dict[str, Any]:
     if path:
         found["ledger"], account = files.ledger(path, books, cutoff=cutoff)
         found["quality"] += (account,)
-    paid_out, path = _chosen(request.statement, plain, "statement")
-    if path:
-        found["statement"], account = files.statement(path, paid_out)
-        found["quality"] += (account,)
-    frames = []
-    legs = ((movements.OPERATOR, request.operator), (movements.BANK, request.bank))
-    for leg, listed in legs:
-        for file in listed:
-            layout, path = _chosen(file, plain, leg)
-            if path is None:
-                continue
-            frame, account = movements.read(path, layout, leg=leg, cutoff=cutoff)
-            _once(account, found["quality"])
-            frames.append(frame)
-            found["quality"] += (account,)
-    if frames:
-        found["movements"] = pd.concat(frames, ignore_index=True)
+    paid_out: list[several_files.Read] = []
+    for layout, path in _listed(request, plain, "statement"):
+        paid_out.append(files.statement(path, layout))
+        _once(paid_out, found["quality"])
+    if paid_out:
+        found["statement"], accounts = several_files.settlement(paid_out)
+        found["quality"] += accounts
+    moved = []
+    for leg in (movements.OPERATOR, movements.BANK):
+        each: list[several_files.Read] = []
+        for layout, path in _listed(request, plain, leg):
+            each.append(movements.read(path, layout, leg=leg, cutoff=cutoff))
+            _once(each, found["quality"])
+        if each:
+            frame, accounts = several_files.movements(each)
+            moved.append(frame)
+            found["quality"] += accounts
+    if moved:
+        found["movements"] = pd.concat(moved, ignore_index=True)
     if request.tariff:
         found["tariff"] = tariff_file.read(Path(request.tariff))
     return found
+
+
+def _listed(request: CloseRequest, plain: Mapping, leg: str) -> list[tuple[Layout, Path]]:
+    """Return the files of a leg by name: given in another order they make the same pack."""
+    each = (_chosen(file, plain, leg) for file in request.files(leg))
+    found = [(layout, path) for layout, path in each if path is not None]
+    return sorted(found, key=lambda one: (one[1].name, one[0].sheet or ""))
 
 
 def _chosen(file: str, plain: Mapping, leg: str) -> tuple[Layout, Path | None]:
@@ -83,8 +93,9 @@ def _chosen(file: str, plain: Mapping, leg: str) -> tuple[Layout, Path | None]:
     return spreadsheets.of_sheet(layout, sheet), path
 
 
-def _once(account: Quality, others: tuple[Quality, ...]) -> None:
+def _once(read: Sequence[several_files.Read], before: Sequence[Quality]) -> None:
     """Refuse a statement that was given twice: its money would be counted twice."""
+    *others, account = (*before, *(each for _, each in read))
     name = _name_of(account)
     for other in others:
         # Two sheets of one workbook are two statements.

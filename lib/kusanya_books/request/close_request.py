@@ -36,11 +36,12 @@ class CloseRequest(msgspec.Struct, frozen=True, kw_only=True):
     cutoff: str = "00:00"
     """When a business day turns, HH:MM of East Africa Time."""
     ledger: str = ""
-    """A file, or `MAPPING:FILE`, where MAPPING is a shipped mapping's name or a TOML file; as
-    `statement` and each of `operator` and `bank`."""
-    statement: str = ""
-    operator: Sequence[str] = ()
-    bank: Sequence[str] = ()
+    """A file, or `MAPPING:FILE`, where MAPPING is a shipped mapping's name or a TOML file; as each
+    of `statement`, `operator` and `bank`."""
+    statement: str | Sequence[str] = ()
+    """The provider's settlement statement: one file, or several."""
+    operator: str | Sequence[str] = ()
+    bank: str | Sequence[str] = ()
     mapping: str = ""
     """The mapping of files that name none."""
     tariff: str = ""
@@ -78,6 +79,11 @@ class CloseRequest(msgspec.Struct, frozen=True, kw_only=True):
             return days.cutoff(self.cutoff)
         except ValueError as error:
             raise ConfigurationError(str(error)) from None
+
+    def files(self, leg: str) -> list[str]:
+        """Return the files of `statement`, `operator` or `bank`."""
+        given: str | Sequence[str] = getattr(self, leg)
+        return [each for each in ([given] if isinstance(given, str) else given) if each]
 
     def span(self, now: datetime) -> Period | None:
         """Return the period; None for the latest and the newest month, which the store knows.

@@ -54,6 +54,8 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True):
     rows: int
     kept: int
     remarks: tuple[Remark, ...] = ()
+    repeated: int = 0
+    """How many of the skipped rows another file has, and were kept there."""
     sha256: str | None = None
     """Of the input's bytes, for a file."""
     layout_sha256: str | None = None

@@ -157,7 +157,9 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     def empty_statements(self) -> tuple[str, ...]:
         """Return the operators' statements without a line: they do not say whose they are."""
         loads = (load for load in self.quality if load.leg == "operator")
-        return tuple(load.source for load in loads if not (load.kept or load.rejected))
+        return tuple(
+            load.source for load in loads if not (load.kept or load.rejected or load.repeated)
+        )
 
     @property
     def settled_channels(self) -> frozenset[tuple[str | None, str]]:

@@ -58,7 +58,9 @@ def close_chain(
             store=str(store),
             mode="live",
             ledger=str(folder / "books.csv") if has_books else "",
-            statement="" if (number, "settlement") in left_out else str(folder / "settlement.csv"),
+            statement=[]
+            if (number, "settlement") in left_out
+            else [str(path) for path in sorted(folder.glob("*settlement.csv"))],
             operator=[
                 str(path)
                 for name in operators

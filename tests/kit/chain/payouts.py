@@ -118,6 +118,26 @@ def payouts_without_a_name(made: Chain, rng: Random) -> None:
                 row["details"] = "EFT CREDIT"
 
 
+def a_file_a_channel(made: Chain, rng: Random) -> None:
+    """Let the provider write a settlement statement for each channel."""
+    for month in made.months:
+        month.settlement = [{**row, "account": row["channel"]} for row in month.settlement]
+
+
+def a_file_a_week(made: Chain, rng: Random) -> None:
+    """Let the provider write a settlement statement each week, the last days before it again."""
+    for month in made.months:
+        files: dict[str, list[Row]] = {}
+        for row in month.settlement:
+            week = row["business_day"].isocalendar().week
+            for name in {week, (row["business_day"] + 2 * DAY).isocalendar().week}:
+                account = f"{name:02}{row.get('account', '')}"
+                is_again = name != week
+                files.setdefault(account, []).append(row | {"account": account, "again": is_again})
+        own = [rows for rows in files.values() if not all(row["again"] for row in rows)]
+        month.settlement = [row for rows in own for row in rows]
+
+
 def is_own(made: Chain, row: Row) -> bool:
     """Return whether an operator that pays out by itself sent a credit."""
     return made.direct and "POAIRTEL" in row["details"]

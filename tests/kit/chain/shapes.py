@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import msgspec
 from tests.kit.chain.payouts import (
+    a_file_a_channel,
+    a_file_a_week,
     is_own,
     monthly_payouts,
     nameless_credits,
@@ -472,6 +474,11 @@ def taxes(made: Chain, rng: Random) -> None:
                 month.operator[payment.channel].append(line)
 
 
+def statements_in_parts(made: Chain, rng: Random) -> None:
+    """Let each statement of an operator or a bank be two files, which have two lines both."""
+    made.is_in_parts = True
+
+
 SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     # What changes the payments comes first, then what is paid out, then how it is written.
     "a quiet channel": quiet_channel,
@@ -510,6 +517,9 @@ SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     "taxes": taxes,
     "monthly payouts": monthly_payouts,
     "taken back by the operator": taken_back_by_the_operator,
+    "a settlement file a channel": a_file_a_channel,
+    "a settlement file a week": a_file_a_week,
+    "statements in parts": statements_in_parts,
 }
 BESIDE_FAULTS: Final = (
     *("unpaid in the books", "failed first", "over the edge", "two banks", "two tills"),
@@ -548,6 +558,9 @@ def drawn(seed: int) -> tuple[Chain, list[str]]:
     if "nameless credits" in chosen:
         # Which of many parts make up which payout nobody can tell.
         chosen.discard("payouts in parts")
+    if chosen & {"two tills", "two banks", "sorted by receipt"}:
+        # Which parts are of one account nobody can tell.
+        chosen.discard("statements in parts")
     names = [name for name in SHAPES if name in chosen]
     for name in names:
         SHAPES[name](made, rng)

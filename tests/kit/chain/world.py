@@ -123,6 +123,8 @@ class Chain(msgspec.Struct):
     """Whether the lines of operators' statements are in the order of their receipts."""
     is_newest_first: bool = False
     """Whether statements begin with the newest line."""
+    is_in_parts: bool = False
+    """Whether a statement is two files, of which the second has the last two lines of the first."""
 
     @property
     def settled(self) -> tuple[str, ...]:
@@ -376,7 +378,9 @@ def write(made: Chain, number: int, folder: Path, *, operators: Iterable[str] = 
     month = made.months[number]
     folder.mkdir(parents=True)
     _table(folder / "books.csv", BOOKS, sorted(month.books, key=lambda row: row["booked_at"]))
-    _table(folder / "settlement.csv", ITEMS if made.by_item else PAID_OUT, month.settlement)
+    paid_out = ITEMS if made.by_item else PAID_OUT
+    for path, name in _accounts(folder / "settlement.csv", month.settlement):
+        _table(path, paid_out, [row for row in month.settlement if row.get("account", "") == name])
     for channel in operators:
         each = [one.operator[channel] for one in made.months]
         _statements(made, each, number, folder / f"{channel.lower()}.csv", MOVED)
@@ -393,13 +397,24 @@ def _statements(
     made: Chain, each: list[list[Row]], number: int, path: Path, columns: tuple[str, ...]
 ) -> None:
     """Write a month's statements of an operator or the bank: a file for each `account`."""
-    names = {row.get("account", "") for rows in each for row in rows}
-    for place, name in enumerate(sorted(names or {""}), start=1):
+    for target, name in _accounts(path, [row for rows in each for row in rows]):
         rows = list(_with_balances(made, each, number, name))
         if made.is_sorted_by_receipt and "receipt" in columns:
             rows.sort(key=lambda row: row["receipt"])
-        target = path if place == 1 else path.with_name(f"{place}_{path.name}")
-        _table(target, columns, rows[::-1] if made.is_newest_first else rows)
+        ordered = rows[::-1] if made.is_newest_first else rows
+        half = len(ordered) // 2
+        if not made.is_in_parts or half < 2:
+            _table(target, columns, ordered)
+            continue
+        _table(target, columns, ordered[: half + 2])
+        _table(target.with_name(f"9{target.name}"), columns, ordered[half:])
+
+
+def _accounts(path: Path, rows: Iterable[Row]) -> Iterable[tuple[Path, str]]:
+    """Yield each `account` of some rows, and its file: the first one's is `path`."""
+    names = {row.get("account", "") for row in rows} or {""}
+    for place, name in enumerate(sorted(names), start=1):
+        yield path if place == 1 else path.with_name(f"{place}_{path.name}"), name
 
 
 def _with_balances(made: Chain, each: list[list[Row]], number: int, account: str) -> Iterable[Row]:

@@ -638,6 +638,13 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books/test_quick_readers_read_what_careful_ones_do.py",
         ),
     ),
+    "several-files": Room(
+        ("kusanya_books.read.several_files", "kusanya_books.read.mapped_files"),
+        (
+            "kusanya_books/test_statements_in_several_files.py",
+            "kusanya_books/test_three_legs_by_command.py",
+        ),
+    ),
     "loading": Room(
         (
             "kusanya.store.queries.bulk.snapshot",

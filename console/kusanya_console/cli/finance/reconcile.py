@@ -51,7 +51,11 @@ def reconcile(
         typer.Option(metavar="[MAPPING:]FILE", help="Our books: CSV, XLSX or XLS."),
     ] = None,
     statement: Annotated[
-        str | None, typer.Option(metavar="[MAPPING:]FILE", help="Settlement statement.")
+        list[str] | None,
+        typer.Option(
+            metavar="[MAPPING:]FILE",
+            help="The provider's settlement statement; may be repeated where it comes in files.",
+        ),
     ] = None,
     operator: Annotated[
         list[str] | None,
@@ -189,7 +193,7 @@ def reconcile(
                 period=f"{days[0]}..{days[1]}",
                 cutoff=cutoff,
                 ledger=_existing_file(ledger),
-                statement=_existing_file(statement),
+                statement=[_existing_file(each) for each in statement or ()],
                 operator=[_existing_file(each) for each in operator or ()],
                 bank=[_existing_file(each) for each in bank or ()],
                 mapping=_file(mapping),

@@ -9,7 +9,7 @@ BANK: Final[dict[str, BreakRule]] = {
         OK, "did not happen at the bank", "None.", "has_line AND NOT is_completed"
     ),
     "bank_line_again": BreakRule(
-        BREAK, "two statements hold the same line", "Give each statement once.", "is_copied"
+        BREAK, "a line that its statement holds twice", "Give it without the copy.", "is_copied"
     ),
     "bank_zero": BreakRule(
         EXPECTED, "a line of 0: no money moved", "None.", "has_line AND amount_bank = 0"

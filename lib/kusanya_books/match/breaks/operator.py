@@ -9,7 +9,7 @@ OPERATOR: Final[dict[str, BreakRule]] = {
         OK, "did not happen at the operator", "None.", "has_line AND NOT is_completed"
     ),
     "operator_line_again": BreakRule(
-        BREAK, "two statements hold the same line", "Give each statement once.", "is_copied"
+        BREAK, "a line that its statement holds twice", "Give it without the copy.", "is_copied"
     ),
     "operator_zero": BreakRule(
         EXPECTED, "a line of 0: no money moved", "None.", "has_line AND amount_operator = 0"

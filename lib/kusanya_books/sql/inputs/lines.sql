@@ -3,7 +3,12 @@ WITH every AS (
     SELECT 'ledger' AS input, currency, booked_day AS day, amount, status = 'paid' AS paid
     FROM ledger
     UNION ALL
-    SELECT 'statement' AS input, currency, business_day AS day, net AS amount, TRUE AS paid
+    SELECT
+        concat_ws(' ', 'statement', nullif(input, '')) AS input,
+        currency,
+        business_day AS day,
+        net AS amount,
+        TRUE AS paid
     FROM statement
 ),
 

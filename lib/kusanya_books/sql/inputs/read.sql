@@ -8,7 +8,11 @@ WITH every AS (
         NOT coalesce(status = 'paid' AND booked_day BETWEEN $first AND $last, FALSE) AS is_outside
     FROM ledger
     UNION ALL
-    SELECT 'statement' AS input, currency, net AS amount, FALSE AS is_outside
+    SELECT
+        concat_ws(' ', 'statement', nullif(input, '')) AS input,
+        currency,
+        net AS amount,
+        FALSE AS is_outside
     FROM statement
     UNION ALL
     SELECT

@@ -6,9 +6,12 @@ SELECT
     s.currency,
     s.collection_id,
     s.batch_id,
-    s.line_no,
+    nullif(f.input, '') AS input,
+    f.file_line AS line_no,
     s.lines,
-    s.group_key,
+    CASE
+        WHEN s.group_key IS NOT NULL THEN concat_ws(' ', nullif(f.input, ''), 'line', f.file_line::VARCHAR)
+    END AS group_key,
     s.count,
     s.gross,
     s.fee,
@@ -24,6 +27,7 @@ SELECT
     rule.action AS suggested_action
 FROM settled AS s
 INNER JOIN rules AS rule ON rule.break_code = s.break_code
+LEFT JOIN statement AS f ON f.line_no = s.line_no
 WHERE $everything OR rule.standing <> 'ok'
 ORDER BY
     CASE rule.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END,

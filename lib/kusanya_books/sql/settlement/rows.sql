@@ -175,6 +175,7 @@ SELECT unit, min(day)::TIMESTAMP AS business_day FROM units GROUP BY unit;
 -- Of another period a payout is shown with its sum: what was earned there is judged there.
 CREATE TEMP TABLE settled AS
 SELECT
+    t.unit AS unit_paid,
     CASE
         WHEN t.known THEN 'settlement_read_before'
         WHEN t.is_refund AND NOT t.again THEN 'settlement_refund_booked'
