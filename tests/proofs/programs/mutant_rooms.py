@@ -641,7 +641,9 @@ ROOMS: Final[dict[str, Room]] = {
     "several-files": Room(
         ("kusanya_books.read.several_files", "kusanya_books.read.mapped_files"),
         (
+            "kusanya_books/test_files_as_people_name_them.py",
             "kusanya_books/test_statements_in_several_files.py",
+            "kusanya_books/test_sheets_of_a_workbook.py",
             "kusanya_books/test_three_legs_by_command.py",
         ),
     ),
