@@ -185,7 +185,7 @@ def test_tolerances_come_from_a_file_and_single_options_win(
         ("amount = -1\n", "amount is not negative"),
         ("amounts = 1\n", "amounts"),
         ("fee = 5000\n", "fee is at most 1,000"),
-        ("[settle_days_of]\nMPESA_TZ = 90\n", "settle_days_of MPESA_TZ is at most 31"),
+        ("[settle_days_of]\nMPESA_TZ = 90\n", "settle_days_of MPESA_TZ is at most 62"),
         ('amount = "5%"\n', "amount"),
         ("amount", "is not TOML"),
     ],

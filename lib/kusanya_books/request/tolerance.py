@@ -53,7 +53,7 @@ MOST: Final = {
     "amount": 1_000,
     "fee": 1_000,
     "grace_days": 31,
-    "settle_days": 31,
+    "settle_days": 62,
     "widen_days": 92,
     "recovery_days": 366,
     "double_minutes": 1_440,

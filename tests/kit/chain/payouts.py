@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.kit.chain.world import DAY, Chain, Row, credited
 
-LATE: Final = {"weekly payouts": 7, "weekends": 3, "monthly payouts": 31}
+LATE: Final = {"weekly payouts": 7, "weekends": 3, "monthly payouts": 31, "paid on the fifth": 36}
 """After how many days a day is paid out, where that is not the next one."""
 
 
@@ -30,6 +30,15 @@ def weekly_payouts(made: Chain, rng: Random) -> None:
 
 def monthly_payouts(made: Chain, rng: Random) -> None:
     """Let the provider pay out each month, or week, on the day after it, in one sum."""
+    _pay_each_month(made, DAY)
+
+
+def paid_on_the_fifth(made: Chain, rng: Random) -> None:
+    """Let the provider pay out each month, or week, on the fifth day after it, in one sum."""
+    _pay_each_month(made, 5 * DAY)
+
+
+def _pay_each_month(made: Chain, later: timedelta) -> None:
     if made.direct or made.months[0].first == made.months[0].last:
         return
     sums: dict[str, Row] = {}
@@ -38,7 +47,7 @@ def monthly_payouts(made: Chain, rng: Random) -> None:
         for row in month.settlement:
             name = f"POALL{month.first:%y%m%d}{row['currency']}"
             row["batch_id"] = name
-            then = month.last + DAY
+            then = month.last + later
             line = sums.setdefault(name, credited(name, 0, then, currency=row["currency"]))
             line["amount"] += row["net"]
     for line in sums.values():
