@@ -39,7 +39,7 @@ def test_every_close_of_clean_files_is_reconciled(
         *((["read on"], days) for days in (None, 1)),
         *((["turns at four"], days) for days in (None, 1)),
         (["refunds through the provider", "read on"], 1),
-        (["dated by the payout"], None),
+        *((["dated by the payout"], days) for days in (None, 1)),
         (["monthly payouts"], None),
         (["overlapping files", "a settlement file a channel", "a settlement file a week"], None),
         (["statements in parts"], None),

@@ -151,3 +151,39 @@ def test_a_line_pays_a_day_of_an_earlier_period_only_where_that_waits_for_money(
         known=known,
     )
     assert min(found.placed["business_day"]).day == paid_to
+
+
+@pytest.mark.parametrize(
+    ("earned", "lines", "before", "paid", "now"),
+    [
+        pytest.param([(4, 100), (5, 100)], [(5, 100)], 0, [5], 0, id="either, none before"),
+        pytest.param([(4, 100), (5, 100)], [(5, 100)], 1, [4], 1, id="either, as before"),
+        pytest.param([(5, 100)], [(6, 90)], 0, [6], 0, id="none agrees, none before"),
+        pytest.param([(5, 100)], [(6, 90)], 1, [5], 1, id="none agrees, as before"),
+        pytest.param([(5, 100)], [(6, 90)], 2, [6], 2, id="none agrees, later than is agreed"),
+        pytest.param([(4, 100), (5, 70)], [(4, 100), (5, 70)], 1, [4, 5], 0, id="not later now"),
+        pytest.param([(5, 100)], [(6, 100)], 0, [5], 1, id="later now"),
+        pytest.param([(5, 100)], [], 1, [], 1, id="no line"),
+    ],
+)
+@pytest.mark.parametrize("channel", ["MPESA_TZ", None])
+def test_how_much_later_lines_are_dated_is_as_in_the_close_before_where_a_night_tells_nothing(
+    collections_of: Make,
+    *,
+    earned: list[tuple[int, int]],
+    lines: list[tuple[int, int]],
+    before: int,
+    paid: list[int],
+    now: int,
+    channel: str | None,
+) -> None:
+    found = settlement.match(
+        of_days(collections_of, *earned),
+        statement_of(paid_on(*((f"P{day}", day, net) for day, net in lines), channel=channel)),
+        period=WEEK,
+        as_of=JUDGED,
+        known=settlement.Known(dated_later={channel or "": before} if before else {}),
+    )
+    with_line = found.rows[found.rows["line_no"].notna()]
+    assert sorted(with_line["business_day"].dt.day) == paid
+    assert found.dated_later == ({channel or "": now} if now else {})

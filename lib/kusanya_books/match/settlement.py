@@ -52,6 +52,7 @@ OWED = Schema(
 for it is of that period. `net` is what the provider owes; below zero where it paid too much."""
 NONE_PLACED = frame(STATEMENT, {name: [] for name in STATEMENT.columns})
 _BEFORE = Schema("settled before", {"channel": DType.TEXT})
+_LATER = Schema("dated later", {"channel": DType.TEXT, "days": DType.WHOLE})
 _DAYS = Schema("days", {"day": DType.DAY, "by_item": DType.FLAG})
 _NUMBERED = STATEMENT.plus("statement", file_line=DType.WHOLE)
 _GRANULARITY = Schema("granularity", {"item": DType.FLAG, "by_channel": DType.FLAG})
@@ -67,6 +68,9 @@ class SettlementMatch(msgspec.Struct, frozen=True, kw_only=True):
     placed: pd.DataFrame = NONE_PLACED
     """The lines on the days that they pay, where an earlier period waits for any; one that pays
     several days is a line for each."""
+    dated_later: Mapping[str, int] = {}
+    """By how many days the lines of a channel, `ALL` where it is of all, are dated after the days
+    that they pay; a channel that is not dated later is not there."""
 
     @property
     def unexplained(self) -> int:
@@ -99,6 +103,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     waits for one that is not in `owed`."""
     before: Compared | None = None
     """The newest period whose statement has a line."""
+    dated_later: Mapping[str, int] = {}
+    """What the close before found of its lines."""
     outside: pd.DataFrame | None = None
     """Collections of other days that lines of the books name, as `COLLECTIONS`."""
 
@@ -125,6 +131,7 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
             read=None if inputs.carried is None else inputs.carried.settlement_lines,
             days={} if inputs.carried is None else inputs.carried.settled_days(),
             before=None if inputs.carried is None else inputs.carried.settlement,
+            dated_later={} if inputs.carried is None else inputs.carried.own.dated_later,
             outside=inputs.outside,
         ),
         books=inputs.ledger,
@@ -193,6 +200,10 @@ def match(
         engine.register("read_before", _read(known.read), READ)
         days = {"day": list(known.days), "by_item": list(known.days.values())}
         engine.register("paid_days", frame(_DAYS, days), _DAYS)
+        later = frame(
+            _LATER, {"channel": list(known.dated_later), "days": [*known.dated_later.values()]}
+        )
+        engine.register("dated_before", later, _LATER)
         engine.register("paid_by_operators", payers(known.paid_by_operators), PAYERS)
         engine.define(terms(period, tolerance, as_of=as_of))
         refunds_booked(engine, books)
@@ -213,7 +224,16 @@ def match(
             placed=NONE_PLACED
             if known.owed is None
             else engine.frame(query("settlement/placed"), STATEMENT),
+            dated_later=_dated_later(
+                known, engine.frame("SELECT channel, days FROM shifts", _LATER)
+            ),
         )
+
+
+def _dated_later(known: Known, found: pd.DataFrame) -> dict[str, int]:
+    """Return by how many days lines are dated later, as is found now and else was known before."""
+    now = dict(zip(found["channel"], map(int, found["days"]), strict=True))
+    return {name: days for name, days in {**known.dated_later, **now}.items() if days}
 
 
 def _numbered(statement: pd.DataFrame) -> pd.DataFrame:

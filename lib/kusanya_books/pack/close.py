@@ -340,6 +340,9 @@ def _all_compared(made: Report) -> tuple[Compared, ...]:
     inputs, keeps_lines = made.inputs, made.settlement_lines is not None
     statement = inputs.statement
     before = None if inputs.carried is None else inputs.carried.settlement
+    dated_later = {} if inputs.carried is None else inputs.carried.own.dated_later
+    if made.settled is not None:
+        dated_later = made.settled.dated_later
     own = Compared(
         first=inputs.period.first,
         last=inputs.period.last,
@@ -349,6 +352,7 @@ def _all_compared(made: Report) -> tuple[Compared, ...]:
         settled=sorted({name or ALL for name, _ in inputs.settled_channels}),
         by_item=statement is not None and settlement.paid_for(statement, before).item,
         keeps_lines=keeps_lines,
+        dated_later=dated_later,
     )
     earlier = () if inputs.carried is None else inputs.carried.compared
     if not keeps_lines:

@@ -54,6 +54,8 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it names each collection."""
     keeps_lines: bool = False
     """Whether its lines are kept, so that they are known where a later file repeats them."""
+    dated_later: Mapping[str, int] = {}
+    """By how many days its lines of a channel, and those before, are dated after what they pay."""
 
 
 class EarlierPeriod(msgspec.Struct, frozen=True, kw_only=True):

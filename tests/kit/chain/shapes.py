@@ -340,8 +340,9 @@ def overlapping_files(made: Chain, rng: Random) -> None:
     rows = [(list(month.books), list(month.settlement)) for month in made.months]
     for month, (books, paid) in zip(made.months[1:], rows, strict=False):
         since = month.first - 3 * DAY
-        month.books[:0] = [row for row in books if row["booked_at"] >= since]
-        month.settlement[:0] = [row for row in paid if row["business_day"] >= since]
+        month.books[:0] = _new(month.books, [row for row in books if row["booked_at"] >= since])
+        earlier = [row for row in paid if row["business_day"] >= since]
+        month.settlement[:0] = _new(month.settlement, earlier)
 
 
 def read_on(made: Chain, rng: Random) -> None:
@@ -351,8 +352,15 @@ def read_on(made: Chain, rng: Random) -> None:
     rows = [(list(month.books), list(month.settlement)) for month in made.months]
     for month, (books, paid) in zip(made.months, rows[1:], strict=False):
         until = month.last + made.reaches_on
-        month.books += [row for row in books if month.last < row["booked_at"] <= until]
-        month.settlement += [row for row in paid if month.last < row["business_day"] <= until]
+        later = [row for row in books if month.last < row["booked_at"] <= until]
+        month.books += _new(month.books, later)
+        later = [row for row in paid if month.last < row["business_day"] <= until]
+        month.settlement += _new(month.settlement, later)
+
+
+def _new(rows: list[Row], more: list[Row]) -> list[Row]:
+    """Return the rows that another shape has not put there already."""
+    return [row for row in more if row not in rows]
 
 
 def quiet_channel(made: Chain, rng: Random) -> None:
@@ -402,12 +410,9 @@ def taken_back_by_the_operator(made: Chain, rng: Random) -> None:
 
 
 def dated_by_the_payout(made: Chain, rng: Random) -> None:
-    """Let a line of the settlement statement bear the day after, and files go on until it came.
-
-    In a single night nothing tells that days are meant so.
-    """
+    """Let a line of the settlement statement bear the day after, and files go on until it came."""
     ends = made.months[-1]
-    if made.by_item or ends.first == ends.last:
+    if made.by_item:
         return
     last = [{**row} for row in ends.settlement if row["business_day"] == ends.last]
     date_by_the_payout(made)
@@ -421,7 +426,7 @@ def year_to_date(made: Chain, rng: Random) -> None:
     books: list[Row] = []
     paid: list[Row] = []
     for month in made.months:
-        books, paid = [*books, *month.books], [*paid, *month.settlement]
+        books, paid = [*books, *_new(books, month.books)], [*paid, *_new(paid, month.settlement)]
         month.books, month.settlement = list(books), list(paid)
 
 
@@ -506,8 +511,8 @@ SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     "turns at four": turns_at_four,
     "fees in the balance": fees_in_the_balance,
     "newest first": newest_first,
-    "overlapping files": overlapping_files,
     "dated by the payout": dated_by_the_payout,
+    "overlapping files": overlapping_files,
     "read on": read_on,
     "year to date": year_to_date,
     "sorted by receipt": sorted_by_receipt,

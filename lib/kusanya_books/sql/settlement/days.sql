@@ -1,6 +1,7 @@
 -- Which days the lines of a settlement statement pay. A provider that pays n days later dates its
 -- lines by the payout: n is the number of days, up to those agreed, with which most days agree to
--- the shilling; the smallest of them where several do. A line that then still differs pays for its
+-- the shilling; where several do the one of the close before, else the smallest. Where none does, as
+-- in a night without a payment, it is that of the close before. A line that then still differs pays for its
 -- day and all days before it that have no line, back to some day, where exactly that sum was earned:
 -- it is split into those days. A statement with a line for each collection needs none of this.
 -- A line below zero takes something back: it pays no day.
@@ -168,11 +169,25 @@ WITH agreeing AS (
     GROUP BY p.channel, p.currency, date_diff('day', e.day, p.day)
 ),
 
+known AS (
+    SELECT a.channel, a.currency, a.days, a.many, b.days IS NOT NULL AS as_before
+    FROM agreeing AS a
+    LEFT JOIN dated_before AS b ON b.channel = a.channel AND b.days = a.days
+    UNION ALL
+    SELECT DISTINCT p.channel, p.currency, b.days, 0::BIGINT AS many, TRUE AS as_before
+    FROM days_paid AS p
+    INNER JOIN dated_before AS b ON b.channel = p.channel
+    LEFT JOIN settle_days_of AS d ON d.channel = p.channel
+    WHERE b.days <= coalesce(d.days, {settle_days})
+),
+
 ranked AS (
     SELECT
         *,
-        row_number() OVER (PARTITION BY channel, currency ORDER BY many DESC, days) AS place
-    FROM agreeing
+        row_number() OVER (
+            PARTITION BY channel, currency ORDER BY many DESC, as_before DESC, days
+        ) AS place
+    FROM known
 )
 
 SELECT channel, currency, days FROM ranked WHERE place = 1;
