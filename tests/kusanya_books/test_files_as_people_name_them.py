@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from kusanya.errors import InputRefused
+from kusanya_books import columns
+from kusanya_books.columns import MOVEMENTS
 from kusanya_books.read import mapped_files
 from kusanya_books.request.close_request import CloseRequest
 
@@ -47,7 +49,9 @@ def test_files_of_a_leg_are_read_by_name(tmp_path: Path) -> None:
         (tmp_path / folder / name).write_text(LINES.format(amount))
         files.append(str(tmp_path / folder / name))
     found = mapped_files.read(CloseRequest(operator=files[:2], bank=files[2]))
-    moved = found["movements"]
+    moved = columns.check(found["movements"], MOVEMENTS)
+    assert moved.index.tolist() == [0, 1, 2]
+    assert found["basis"] == "gross"
     assert list(zip(moved["leg"], moved["input"], moved["amount"], strict=True)) == [
         ("operator", "1.csv", 10), ("operator", "2.csv", 20), ("bank", "0.csv", 30)
     ]  # fmt: skip

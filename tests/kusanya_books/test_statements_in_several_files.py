@@ -12,6 +12,8 @@ import pytest
 from tests.kit.accounting_shop import FEE, Shop, day
 
 from kusanya.errors import InputRefused
+from kusanya_books import columns
+from kusanya_books.columns import STATEMENT
 from kusanya_books.match import settlement
 from kusanya_books.read import load, mapped_files
 from kusanya_books.request.close_request import CloseRequest
@@ -109,12 +111,15 @@ def test_a_line_that_two_files_have_pays_once_in_whatever_order_they_are_given(
     assert made.shop.holds("Bank") == sum(1_000 + at - FEE for at in range(4))
 
 
+@BY_ITEM
 def test_what_a_file_says_twice_itself_is_paid_twice_though_another_one_says_it_too(
-    tmp_path: Path,
+    tmp_path: Path, *, by_item: bool
 ) -> None:
-    made = Provider(tmp_path, by_item=True, days=1)
+    made = Provider(tmp_path, by_item=by_item, days=1)
     [line] = made.lines
     first, second = made.write("a.csv", line), made.write("b.csv", line, line)
+    found = mapped_files.read(CloseRequest(statement=[first, second]))
+    assert list(columns.check(found["statement"], STATEMENT).columns) == list(STATEMENT.columns)
     for given in ([first, second], [second, first]):
         folder = made.close(given)
         assert codes_of(folder) == [("settlement_duplicate", "P0", "b.csv", "3")]
