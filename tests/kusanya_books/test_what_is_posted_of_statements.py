@@ -134,6 +134,28 @@ def test_a_payout_taken_back_is_no_refund_to_customers(module_collections: Make)
     assert (taken_back["break_code"], taken_back["net"]) == ("operator_reversal_alone", 85_000)
 
 
+def test_lines_of_a_day_are_counted_and_collections_alone_have_a_gross_and_fees(
+    module_collections: Make,
+) -> None:
+    taken = [(SETTLED, 2, 10_000), (SETTLED, 2, 20_000), (WALLET, 3, 5_000)]
+    lines = [(3, "refund", 100), (3, "refund", 200), (4, "refund", 400), (3, "payout", 4_000)]
+    rows = posted(month_of(module_collections, (taken, [(2, "paid")], lines)))
+    figures = ["rows", "gross", "fee", "excise", "vat", "net"]
+    booked = {
+        (row["kind"], row["business_day"].day): tuple(row[name] for name in figures)
+        for row in rows.to_dict("records")
+    }
+    assert booked == {
+        ("collections", 2): (2, 30_000, 300, 0, 0, 29_700),
+        ("collections", 3): (1, 5_000, 50, 0, 0, 4_950),
+        ("payout", 2): (1, 0, 0, 0, 0, 29_700),
+        ("payout", 3): (1, 0, 0, 0, 0, 4_000),
+        ("refund", 3): (2, 0, 0, 0, 0, 300),
+        ("refund", 4): (1, 0, 0, 0, 0, 400),
+    }
+    assert rows.index.tolist() == list(range(6))
+
+
 def test_a_payout_of_the_wallet_is_booked_beside_a_settlement_of_another_channel(
     module_collections: Make,
 ) -> None:
