@@ -26,9 +26,11 @@ from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.earlier_period import EarlierPeriod
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
+LATER = "perhaps_booked_later"
+"""What is judged on the last day waits: this one comes to a close that is made later."""
 OPEN = {
     code for code, rule in breaks.LEDGER.items() if rule.standing == "break" or rule.waits
-}  # fmt: skip
+} - {LATER}  # fmt: skip
 
 
 def observation(name: str, at: str, **fields: Any) -> Observation:
@@ -382,6 +384,25 @@ def test_october_lines_are_known_in_november(months: Months) -> None:
         wanted = "paid_over_edge" if near else "booked_in_earlier_period"
         assert rows[name]["break_code"] == wanted
         assert pd.isna(rows[name]["row_no"])
+
+
+@pytest.mark.parametrize("is_booked", [True, False])
+def test_what_is_perhaps_booked_after_the_books_end_is_found_in_those_or_is_to_be_booked(
+    tmp_path: Path, *, is_booked: bool
+) -> None:
+    with Store.open(tmp_path / "s.db") as store:
+        store.record(observation("last", "10-31T12:00"))
+        store.record(observation("other", "11-10T12:00"))
+    other = line("other", day="11-10")
+    november = (other, *([line("last", day="11-01")] if is_booked else []))
+    close_month = partial(closed, tmp_path, judged_later=3)
+    october = close_month("2026-10", ())
+    assert codes(october) == {"last": LATER}
+    folder = close.pack(october, out=tmp_path).folder
+    assert folder is not None
+    left = {} if is_booked else {"last": "missing_in_ledger"}
+    assert codes(close_month("2026-10", november)) == left
+    assert codes(close_month("2026-11", november, earlier_pack.read(folder).carried)) == left
 
 
 PAYOUTS = {

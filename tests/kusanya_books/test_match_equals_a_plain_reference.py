@@ -83,7 +83,8 @@ def expected(
     rank_s = {"succeeded": 0, "created": 1}
     rank_b = {"paid": 0, "open": 1, "not_paid": 2}
     by_id = {s["id"]: s for s in service}
-    books_from = min([MARCH.first, *(day_of(b["booked_at"]) for b in books)])
+    days = [day_of(b["booked_at"]) for b in books]
+    books_from, books_to = min([MARCH.first, *days]), max([MARCH.last, *days])
     takings = [b for b in books if b["kind"] != "payment"]
     cancelled = cancelling(books, by_id, paid=paid)
     gone = {row for pair in cancelled for row in pair}
@@ -178,7 +179,11 @@ def expected(
         if came and b is None:
             # A line for it may lie before the first one that was given.
             since = day_of(s["created_at"]) - timedelta(days=TERMS.grace_days)
-            return "perhaps_booked_earlier" if since < books_from else "missing_in_ledger"
+            if since < books_from:
+                return "perhaps_booked_earlier"
+            # Or after the last one.
+            until = day_of(s["completed_at"]) + timedelta(days=TERMS.grace_days)
+            return "perhaps_booked_later" if until > books_to else "missing_in_ledger"
         if came and not booked:
             return "late_success"
         if booked and s["status"] == "created":

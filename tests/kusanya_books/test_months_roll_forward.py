@@ -48,6 +48,7 @@ FACTS = (
     observation("R5", "2026-09-10T12:00", mode=Mode.TEST),
     observation("R7", "2026-11-05T12:00", created="2026-10-20T12:00"),
     observation("R8", "2026-11-30T12:00", status="failed", failure_code="declined"),
+    observation("R11", "2026-10-31T12:00", phone="255754000011"),
     observation("R9", "2026-12-05T12:00", status="failed", failure_code="declined"),
 )
 
@@ -131,6 +132,15 @@ def test_a_payment_asked_for_before_the_books_begin_may_have_been_booked_there(
     codes: Codes,
 ) -> None:
     assert codes(NOVEMBER)["R7"] == "perhaps_booked_earlier"
+
+
+def test_a_payment_of_the_last_day_may_be_booked_after_the_books_end(codes: Codes) -> None:
+    assert codes(OCTOBER)["R11"] == "perhaps_booked_later"
+    booked = "R11,1000,TZS,2026-11-01"
+    assert codes(OCTOBER, booked)["R11"] == "booked_over_edge"
+    assert codes(NOVEMBER, booked)["R11"] == "booked_over_edge"
+    # Books that go on are proof that it was not.
+    assert codes(OCTOBER, "R5,1000,TZS,2026-11-12")["R11"] == "missing_in_ledger"
 
 
 def test_a_failed_attempt_nearby_does_not_hide_the_success_long_before(codes: Codes) -> None:

@@ -43,7 +43,7 @@ from kusanya_books.request.tolerance import PLAIN, Tolerance, terms
 
 Progress = Callable[[str], None]
 """Called with what is being done, for people who wait."""
-_DAY: Final = Schema("day", {"day": DType.DAY})
+_DAYS: Final = Schema("days", {"first": DType.DAY, "last": DType.DAY})
 
 
 def lines(ledger: Source | None, statement: pd.DataFrame | None, *, period: Period) -> pd.DataFrame:
@@ -173,7 +173,8 @@ def match(
         engine.register("rules", breaks.table(breaks.LEDGER), RULES)
         engine.define(terms(period, tolerance, as_of=as_of))
         engine.define({"net_basis": basis == "net", "everything": everything})
-        engine.define({"books_from": _books_from(engine, period, beside.books_from)})
+        begins, ends = _books_reach(engine, period, beside.books_from)
+        engine.define({"books_from": begins, "books_to": ends})
         for step, queries in _steps().items():
             report_step(f"matching the ledger: {step}")
             for text in queries:
@@ -232,11 +233,14 @@ def _pairs(engine: Engine, *, on_disk: bool) -> Source:
     return engine.frame(asked, PAIRS)
 
 
-def _books_from(engine: Engine, period: Period, books_from: date | None) -> date:
-    """Return the day from which the books are known: a payment of before is not called unbooked."""
-    earliest = engine.frame("SELECT min(booked_day) AS day FROM ledger", _DAY)["day"].iloc[0]
-    known = books_from or period.first
-    return known if pd.isna(earliest) else min(known, earliest.date())
+def _books_reach(engine: Engine, period: Period, books_from: date | None) -> tuple[date, date]:
+    """Return the days of which the books are known: a payment near the edges may lie in others."""
+    asked = "SELECT min(booked_day) AS first, max(booked_day) AS last FROM ledger"
+    first, last = engine.frame(asked, _DAYS).iloc[0]
+    begins = books_from or period.first
+    if pd.isna(first):
+        return begins, period.last
+    return min(begins, first.date()), max(period.last, last.date())
 
 
 def _verdicts(name: str, met: str) -> str:

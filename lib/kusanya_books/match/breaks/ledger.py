@@ -54,6 +54,12 @@ LEDGER: Final[dict[str, BreakRule]] = {
         "Look in the earlier books, or give them too; else book it.",
         "paid AND NOT has_line AND date_diff('day', {books_from}, created_day) < {grace_days}",
     ),
+    "perhaps_booked_later": BreakRule(
+        BREAK,
+        "paid, perhaps booked after these books end",
+        "Give the books of the next days too, or look there; else book it.",
+        "paid AND NOT has_line AND date_diff('day', business_day, {books_to}) < {grace_days}",
+    ),
     "missing_in_ledger": BreakRule(
         BREAK, "paid, not in the books", "Book it.", "paid AND NOT has_line"
     ),
