@@ -312,6 +312,17 @@ def over_the_edge(made: Chain, rng: Random) -> None:
         ]
 
 
+def booked_on_the_next_day(made: Chain, rng: Random) -> None:
+    """Let payments be booked on the day after theirs, and the books of a month go on until then."""
+    rows = [row for month in made.months for row in month.books]
+    for row in rows:
+        if row["kind"] == "payment":
+            row["booked_at"] += DAY
+    for month in made.months:
+        until = month.last + DAY
+        month.books = [row for row in rows if month.first <= row["booked_at"] <= until]
+
+
 def fees_in_one_sum(made: Chain, rng: Random) -> None:
     """Let an operator charge the fees of a period in one line on its last day."""
     if not made.fee_lines:
@@ -498,6 +509,7 @@ SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     "over the edge": over_the_edge,
     "fees in one sum": fees_in_one_sum,
     "spelled otherwise": spelled_otherwise,
+    "booked on the next day": booked_on_the_next_day,
     "day sums in the books": day_sums_in_the_books,
     "weekly payouts": weekly_payouts,
     "weekends": weekends,
@@ -565,6 +577,9 @@ def drawn(seed: int) -> tuple[Chain, list[str]]:
     if "nameless credits" in chosen:
         # Which of many parts make up which payout nobody can tell.
         chosen.discard("payouts in parts")
+    if "booked on the next day" in chosen:
+        # A line for all payments of a day says which day.
+        chosen.discard("day sums in the books")
     if chosen & {"two tills", "two banks", "sorted by receipt"}:
         # Which parts are of one account nobody can tell.
         chosen.discard("statements in parts")
