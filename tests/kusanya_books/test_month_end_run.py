@@ -420,20 +420,40 @@ def test_a_pack_of_an_older_version_is_no_earlier_period(
     )
     first = close.pack(made, out=tmp_path / "out")
     assert first.folder is not None
-    path = first.folder / "manifest.json"
-    manifest = json.loads(path.read_text())
     if lacks == "what was compared":
+        path = first.folder / "manifest.json"
+        manifest = json.loads(path.read_text())
         del manifest[earlier_pack.COMPARED]
+        path.write_text(json.dumps(manifest))
     else:
-        items = first.folder / earlier_pack.ITEMS_FILE
-        pq.write_table(pq.read_table(items).drop_columns(["suspended"]), items)
-        data = items.read_bytes()
-        manifest["files"][earlier_pack.ITEMS_FILE] |= {
-            "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()
-        }  # fmt: skip
-    path.write_text(json.dumps(manifest))
+        drop_column(first.folder, earlier_pack.ITEMS_FILE, "suspended")
     with pytest.raises(InputRefused, match="an older version made this pack; close its period"):
         earlier_pack.read(first.folder)
+
+
+def drop_column(folder: Path, name: str, column: str) -> None:
+    """Let a file of a pack be as a version wrote it that did not know a column."""
+    path, file = folder / "manifest.json", folder / name
+    manifest = json.loads(path.read_text())
+    pq.write_table(pq.read_table(file).drop_columns([column]), file)
+    data = file.read_bytes()
+    manifest["files"][name] |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    path.write_text(json.dumps(manifest))
+
+
+def test_a_pack_whose_payouts_name_no_file_is_read_as_of_one(tmp_path: Path) -> None:
+    made = report.report(load.inputs(CloseRequest(period="2026-03")))
+    folder = close.pack(made, out=tmp_path / "out").folder
+    assert folder is not None
+    before = earlier_pack.read(folder).carried.settlement_lines
+    assert before is not None
+    assert len(before)
+    drop_column(folder, earlier_pack.SETTLEMENT_FILE, "input")
+    drop_column(folder, earlier_pack.PAYOUTS_FILE, "input")
+    after = earlier_pack.read(folder).carried.settlement_lines
+    assert after is not None
+    pd.testing.assert_frame_equal(after, before.assign(input=after["input"])[after.columns])
+    assert set(after["input"]) == {""}
 
 
 def test_a_pack_that_was_edited_is_not_overwritten(store: Store, tmp_path: Path) -> None:
