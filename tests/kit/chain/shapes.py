@@ -183,7 +183,7 @@ def turns_at_four(made: Chain, rng: Random) -> None:
     A statement is cut at midnight: it is given up to the end of the next day. A provider that names
     each payment pays it out by the day of the clock.
     """
-    made.cutoff, made.reaches_on = "04:00", DAY
+    made.cutoff, made.reaches_on = "04:00", max(made.reaches_on, DAY)
     moved_on = set()
     for number, paid in enumerate(made.payments):
         for one in rng.sample(paid, len(paid) // 2):
@@ -359,7 +359,7 @@ def overlapping_files(made: Chain, rng: Random) -> None:
 def read_on(made: Chain, rng: Random) -> None:
     """Let the files of each month go on for three days of the next one, of a night for one."""
     is_nightly = made.months[0].first == made.months[0].last
-    made.reaches_on = DAY if is_nightly else 3 * DAY
+    made.reaches_on = max(made.reaches_on, DAY if is_nightly else 3 * DAY)
     rows = [(list(month.books), list(month.settlement)) for month in made.months]
     for month, (books, paid) in zip(made.months, rows[1:], strict=False):
         until = month.last + made.reaches_on
@@ -448,7 +448,7 @@ def sorted_by_receipt(made: Chain, rng: Random) -> None:
 
 def clocks_apart(made: Chain, rng: Random) -> None:
     """Let the operator's clock be some seconds ahead of the service's, at midnight as well."""
-    made.reaches_on = DAY
+    made.reaches_on = max(made.reaches_on, DAY)
     for number, paid in enumerate(made.payments):
         last = made.months[number].last
         for place, one in enumerate(paid):
