@@ -382,7 +382,7 @@ def quiet_channel(made: Chain, rng: Random) -> None:
 
 def quiet_month(made: Chain, rng: Random) -> None:
     """Let nothing be paid in one month but on its last day."""
-    number = rng.randrange(len(made.months))
+    number = rng.randrange(1, len(made.months))
     last = made.months[number].last
     _forget(made, number, lambda one: one.at.date() != last)
 
@@ -515,6 +515,7 @@ SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     "weekends": weekends,
     "payouts in parts": payouts_in_parts,
     "one credit a day": one_credit_a_day,
+    "one line a day": one_line_a_day,
     "two banks": two_banks,
     "nameless credits": nameless_credits,
     "other money at the bank": other_money_at_the_bank,
@@ -530,7 +531,6 @@ SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     "sorted by receipt": sorted_by_receipt,
     "clocks apart": clocks_apart,
     "payouts without a name": payouts_without_a_name,
-    "one line a day": one_line_a_day,
     "failed at the operator": failed_at_the_operator,
     "taxes": taxes,
     "monthly payouts": monthly_payouts,
