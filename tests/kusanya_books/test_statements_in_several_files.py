@@ -91,11 +91,11 @@ def test_a_line_that_two_files_have_pays_once_in_whatever_order_they_are_given(
 ) -> None:
     made = Provider(tmp_path, by_item=by_item)
     files = [made.write(f"d{at}.csv", *made.lines[at : at + 2]) for at in range(3)]
-    told = []
+    matched = []
     for given in permutations(files):
         folder = made.close(given)
         assert codes_of(folder) == []
-        told.append(matched_in(folder))
+        matched.append(matched_in(folder))
         skipped = [
             (row["input"], row["row"], row["reason"])
             for row in rows_of(folder, "remarks")
@@ -105,9 +105,9 @@ def test_a_line_that_two_files_have_pays_once_in_whatever_order_they_are_given(
             ("statement d1.csv", "2", "d0.csv has the same line: 3"),
             ("statement d2.csv", "2", "d1.csv has the same line: 3"),
         ]
-    assert told == [
+    assert matched == [
         {"statement d0.csv": "2", "statement d1.csv": "1", "statement d2.csv": "1"}
-    ] * len(told)
+    ] * len(matched)
     assert made.shop.holds("Bank") == sum(1_000 + at - FEE for at in range(4))
 
 

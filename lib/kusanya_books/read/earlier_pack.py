@@ -176,6 +176,7 @@ def items(folder: Path, said: dict[str, Any]) -> pd.DataFrame:
 
 def _table(path: Path, schema: Schema) -> pd.DataFrame:
     found = columns.from_arrow(pq.read_table(path))
-    # A column that is newer than the pack.
-    newer = columns.frame(schema, found)[[name for name in schema.defaults if name not in found]]
-    return columns.check(pd.concat([found, newer], axis=1), schema)
+    newer = [name for name in schema.defaults if name not in found]
+    if newer:  # than the pack
+        found = pd.concat([found, columns.frame(schema, found)[newer]], axis=1)
+    return columns.check(found, schema)

@@ -1,6 +1,7 @@
 """The files that a person names, each with or without the mapping that says how it is written."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,19 +53,14 @@ def read(request: CloseRequest) -> dict[str, Any]:
     if path:
         found["ledger"], account = files.ledger(path, books, cutoff=cutoff)
         found["quality"] += (account,)
-    paid_out: list[several_files.Read] = []
-    for layout, path in _listed(request, plain, "statement"):
-        paid_out.append(files.statement(path, layout))
-        _once(paid_out, found["quality"])
+    paid_out = _each(request, plain, "statement", files.statement, found["quality"])
     if paid_out:
         found["statement"], accounts = several_files.settlement(paid_out)
         found["quality"] += accounts
     moved = []
     for leg in (movements.OPERATOR, movements.BANK):
-        each: list[several_files.Read] = []
-        for layout, path in _listed(request, plain, leg):
-            each.append(movements.read(path, layout, leg=leg, cutoff=cutoff))
-            _once(each, found["quality"])
+        reader = partial(movements.read, leg=leg, cutoff=cutoff)
+        each = _each(request, plain, leg, reader, found["quality"])
         if each:
             frame, accounts = several_files.movements(each)
             moved.append(frame)
@@ -76,11 +72,24 @@ def read(request: CloseRequest) -> dict[str, Any]:
     return found
 
 
-def _listed(request: CloseRequest, plain: Mapping, leg: str) -> list[tuple[Layout, Path]]:
-    """Return the files of a leg by name: given in another order they make the same pack."""
-    each = (_chosen(file, plain, leg) for file in request.files(leg))
-    found = [(layout, path) for layout, path in each if path is not None]
-    return sorted(found, key=lambda one: (one[1].name, one[0].sheet or ""))
+def _each(
+    request: CloseRequest,
+    plain: Mapping,
+    leg: str,
+    reader: Callable[[Path, Layout], several_files.Read],
+    before: Sequence[Quality],
+) -> list[several_files.Read]:
+    """Read the files of a leg by name: given in another order they make the same pack.
+
+    Raises InputRefused for one that was given twice, or is among those that were read `before`.
+    """
+    chosen = (_chosen(file, plain, leg) for file in request.files(leg))
+    named = [(layout, path) for layout, path in chosen if path is not None]
+    found: list[several_files.Read] = []
+    for layout, path in sorted(named, key=lambda one: (one[1].name, one[0].sheet or "")):
+        found.append(reader(path, layout))
+        _once(found, before)
+    return found
 
 
 def _chosen(file: str, plain: Mapping, leg: str) -> tuple[Layout, Path | None]:

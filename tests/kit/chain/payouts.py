@@ -1,5 +1,6 @@
 """The shapes that payouts may have: when they come, of how many days, in how many sums, unnamed."""
 
+from collections.abc import Iterable
 from datetime import date, timedelta
 from random import Random
 from typing import Final
@@ -22,10 +23,7 @@ def weekly_payouts(made: Chain, rng: Random) -> None:
             row["batch_id"] = name
             line = sums.setdefault(name, credited(name, 0, monday))
             line["amount"] += row["net"]
-    for line in sums.values():
-        target = made.month_of(line["at"].date())
-        if target is not None:
-            target.bank.append(line)
+    _credit(made, sums.values())
 
 
 def monthly_payouts(made: Chain, rng: Random) -> None:
@@ -50,22 +48,26 @@ def _pay_each_month(made: Chain, later: timedelta) -> None:
             then = month.last + later
             line = sums.setdefault(name, credited(name, 0, then, currency=row["currency"]))
             line["amount"] += row["net"]
-    for line in sums.values():
-        target = made.month_of(line["at"].date())
-        if target is not None:
-            target.bank.append(line)
+    _credit(made, sums.values())
 
 
 def weekends(made: Chain, rng: Random) -> None:
     """Let the bank credit on Mondays what is due on a weekend, each payout by itself."""
-    lines = [(row, row["at"].date()) for month in made.months for row in month.bank]
+    rows = [row for month in made.months for row in month.bank]
     for month in made.months:
         month.bank = []
-    for row, day in lines:
-        then = day + max(0, 7 - day.weekday()) * DAY if day.weekday() > 4 else day
-        target = made.month_of(then)
+    for row in rows:
+        day = row["at"].weekday()
+        wait = (7 - day) * DAY if day > 4 else timedelta()
+        _credit(made, [{**row, "at": row["at"] + wait}])
+
+
+def _credit(made: Chain, lines: Iterable[Row]) -> None:
+    """Let the bank credit each line in its month; what comes after the last is on no statement."""
+    for line in lines:
+        target = made.month_of(line["at"].date())
         if target is not None:
-            target.bank.append({**row, "at": row["at"] + (then - day)})
+            target.bank.append(line)
 
 
 def payouts_in_parts(made: Chain, rng: Random) -> None:

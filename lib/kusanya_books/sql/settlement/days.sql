@@ -1,9 +1,9 @@
 -- Which days the lines of a settlement statement pay. A provider that pays n days later dates its
 -- lines by the payout: n is the number of days, up to those agreed, with which most days agree to
 -- the shilling; where several do the one of the close before, else the smallest. Where none does, as
--- in a night without a payment, it is that of the close before. A line that then still differs pays for its
--- day and all days before it that have no line, back to some day, where exactly that sum was earned:
--- it is split into those days. A statement with a line for each collection needs none of this.
+-- in a night without a payment, it is that of the close before. A line that then still differs pays
+-- for its day and all days before it that have no line, back to some day, where exactly that sum was
+-- earned: it is split into those days. A statement with a line for each collection needs none of this.
 -- A line below zero takes something back: it pays no day.
 
 -- A statement that names no channel is of all of them together.
