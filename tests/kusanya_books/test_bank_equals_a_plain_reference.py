@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -443,12 +444,15 @@ class Leg:
         return 0 <= late.days <= TERMS.settle_days
 
     def _by_sum(self) -> None:
-        left, rest = self._incoming()
+        left, rest = self._free()
         sums: Sums = {}
-        for scope in {None, *(self.payouts[one]["channel"] for one in left)}:
-            mine = [one for one in left if scope is None or self.payouts[one]["channel"] == scope]
+        for scope, among in product(
+            {None, *(self.payouts[one]["channel"] for one in left)}, (left, self._incoming()[0])
+        ):
+            mine = [one for one in among if scope is None or self.payouts[one]["channel"] == scope]
             days = {one: self.payouts[one]["day"] for one in mine}
-            sums |= runs(days, {self.payouts[one]["day"] for one in left})
+            for members, spans in runs(days, {self.payouts[one]["day"] for one in left}).items():
+                sums.setdefault(members, set()).update(spans)
         self._claim(sums, rest, left, form="together")
         left, rest = self._incoming()
         days = {m: self.moves[m]["day"] for m in rest}
@@ -488,7 +492,8 @@ class Leg:
                     and ((day - from_) if is_credit else (to - day)).days <= TERMS.settle_days
                     for from_, to in spans
                 )
-                if near and abs(total - wholes[whole]["amount"]) <= TERMS.amount:
+                is_alike = total * wholes[whole]["amount"] > 0
+                if near and is_alike and abs(total - wholes[whole]["amount"]) <= TERMS.amount:
                     fitting.append(members)
             if len(fitting) == 1:
                 chosen[whole] = fitting[0]

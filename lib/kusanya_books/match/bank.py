@@ -2,8 +2,8 @@
 
 A payout is a batch or a day of the settlement statement or, of a channel that the operator pays
 out, one of the operator's statements. A credit is a payout's by the receipt or batch that it names,
-by amount and day within `settle_days`, or by exact sums: one credit for several payouts, or several
-for one; else in turn.
+by amount and day within `settle_days`, or by exact sums: one credit for several payouts, with or
+without those below zero, or several for one; else in turn.
 """
 
 from collections import defaultdict, deque

@@ -4,16 +4,16 @@ SELECT p.*
 FROM open_payouts AS p
 ANTI JOIN by_order AS o ON o.id = p.id
 ANTI JOIN by_day AS d ON d.id = p.id
-WHERE p.day IS NOT NULL AND p.amount > 0;
+WHERE p.day IS NOT NULL AND p.amount <> 0;
 
 CREATE TEMP TABLE rest_credits AS
 SELECT c.*
 FROM open_credits AS c
 ANTI JOIN by_order AS o ON o.move = c.move
-ANTI JOIN by_day AS d ON d.move = c.move
-WHERE c.amount > 0;
+ANTI JOIN by_day AS d ON d.move = c.move;
 
 -- One credit for all payouts, of one channel or of all, of some days that follow on one another.
+-- One below zero (more was taken back than came in) is a part of such a sum, or it waits.
 CREATE TEMP TABLE sums_of_payouts AS
 WITH days AS (
     SELECT DISTINCT currency, day FROM rest_payouts
@@ -23,11 +23,16 @@ scopes AS (
     SELECT DISTINCT currency, channel AS scope FROM rest_payouts WHERE channel IS NOT NULL
     UNION
     SELECT DISTINCT currency, NULL AS scope FROM rest_payouts
+),
+
+kinds AS (
+    SELECT DISTINCT currency, amount > 0 AS is_above FROM rest_payouts
 )
 
 SELECT
     p.currency,
     s.scope,
+    k.is_above,
     f.day AS from_day,
     t.day AS to_day,
     sum(p.amount)::BIGINT AS amount,
@@ -36,11 +41,13 @@ FROM days AS f
 INNER JOIN days AS t
     ON t.currency = f.currency AND date_diff('day', f.day, t.day) BETWEEN 0 AND {settle_days}
 INNER JOIN scopes AS s ON s.currency = f.currency
+INNER JOIN kinds AS k ON k.currency = f.currency
 INNER JOIN rest_payouts AS p
     ON p.currency = f.currency
     AND p.day BETWEEN f.day AND t.day
     AND (s.scope IS NULL OR p.channel = s.scope)
-GROUP BY p.currency, s.scope, f.day, t.day
+    AND (p.amount > 0 OR NOT k.is_above)
+GROUP BY p.currency, s.scope, k.is_above, f.day, t.day
 HAVING count(*) > 1;
 
 CREATE TEMP TABLE together AS
@@ -50,6 +57,7 @@ WITH fits AS (
     INNER JOIN sums_of_payouts AS m
         ON m.currency = c.currency
         AND abs(m.amount - c.amount) <= {amount_tolerance}
+        AND (m.amount > 0) = (c.amount > 0)
         AND m.to_day <= c.day
         AND date_diff('day', m.from_day, c.day) <= {settle_days}
 ),
@@ -74,7 +82,7 @@ SELECT e.move, e.id FROM edges AS e ANTI JOIN contested AS x ON x.move = e.move;
 -- One payout by all credits of some days that follow on one another.
 CREATE TEMP TABLE sums_of_credits AS
 WITH open_credits AS (
-    SELECT c.* FROM rest_credits AS c ANTI JOIN together AS t ON t.move = c.move
+    SELECT c.* FROM rest_credits AS c ANTI JOIN together AS t ON t.move = c.move WHERE c.amount > 0
 ),
 
 days AS (
@@ -104,6 +112,7 @@ WITH fits AS (
         AND p.day <= m.from_day
         AND date_diff('day', p.day, m.to_day) <= {settle_days}
     ANTI JOIN together AS t ON t.id = p.id
+    WHERE p.amount > 0
 ),
 
 once AS (
