@@ -324,12 +324,17 @@ class Leg:
         self.edges |= dict.fromkeys(edges, (rule, form))
 
     def _by_name(self) -> None:
+        mine = {(move, one) for move, one in self.named if one in self.payouts}
+        above = {move for move, one in mine if self.payouts[one]["amount"] > 0}
         edges = {
             (move, one)
-            for move, one in self.named
-            if one in self.payouts
-            and move in self.credits
-            and self.moves[move]["amount"] * self.payouts[one]["amount"] > 0
+            for move, one in mine
+            if move in self.credits
+            and (
+                self.moves[move]["amount"] > 0
+                if self.payouts[one]["amount"] < 0 and move in above
+                else self.moves[move]["amount"] * self.payouts[one]["amount"] > 0
+            )
         }
         names: dict[Move, set[int]] = defaultdict(set)
         payers: dict[int, list[Move]] = defaultdict(list)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kit.frames import breaks_of
 from tests.kit.movements import movements_of
+from tests.kit.statements import statement_of
 
 from kusanya_books import columns
 from kusanya_books.columns import BANK_MATCHES, LEG_BRIDGE, STATEMENT
@@ -202,6 +203,24 @@ def test_a_credit_of_several_channels_is_less_what_one_of_them_took_back() -> No
     paid[2]["amount"] = 1_000
     assert set(found(-100).values()) == {"bank_together"}
     assert "bank_together" not in found(100).values()
+
+
+def test_a_batch_of_several_channels_is_paid_less_what_one_of_them_took_back() -> None:
+    same = {"batch_id": "BATCH-7", "collection_id": None, "currency": "TZS", "gross": None}
+    lines = [
+        {**same, "line_no": at, "channel": channel, "fee": None, "net": net, "day": MARCH.first}
+        for at, (channel, net) in enumerate([("MPESA_TZ", 900), ("TIGO_TZ", -200)], start=1)
+    ]
+
+    def found(amount: int) -> set[str]:
+        moved = movements_of(credit(amount, 2, "MM BATCH-7"))
+        match = bank.match(moved, statement_of(lines), period=MARCH, tolerance=TWO_DAYS)
+        return set(codes(match).values())
+
+    assert found(700) == {"bank_together"}
+    assert found(900) == {"bank_over"}
+    # A debit that names it takes back what came in.
+    assert "bank_taken_back" in found(-700)
 
 
 def test_equal_payouts_at_the_edge_of_a_statement_are_paid_in_turn() -> None:

@@ -1,5 +1,5 @@
 -- A credit is a payout's whose receipt or batch it names; a debit that names one takes it back, but
--- for a payout below zero, whose own it is.
+-- for a payout below zero, whose own it is. Of a batch of several channels one may be below zero.
 
 -- A key stands in a narrative as a word of its own, in any case; of fewer than four characters it
 -- would stand there by chance.
@@ -28,6 +28,12 @@ edges AS (
 SELECT e.move, e.id FROM edges AS e;
 
 CREATE TEMP TABLE named_by_credits AS
+WITH above AS (
+    SELECT DISTINCT e.move
+    FROM named AS e
+    INNER JOIN payouts AS p ON p.id = e.id AND p.amount > 0
+)
+
 SELECT
     e.move,
     e.id,
@@ -38,7 +44,9 @@ SELECT
     p.amount AS amount_payout
 FROM named AS e
 INNER JOIN credits AS c ON c.move = e.move
-INNER JOIN payouts AS p ON p.id = e.id AND sign(p.amount) = sign(c.amount);
+INNER JOIN payouts AS p ON p.id = e.id
+LEFT JOIN above AS a ON a.move = e.move AND p.amount < 0
+WHERE CASE WHEN a.move IS NULL THEN sign(p.amount) = sign(c.amount) ELSE c.amount > 0 END;
 
 -- Where the first credit that names a payout pays it alone, others that name it pay it once more.
 CREATE TEMP TABLE paid_at_once AS
