@@ -16,6 +16,7 @@ def statement_of(lines: list[dict[str, Any]]) -> pd.DataFrame:
         {
             **{name: [line[name] for line in lines] for name in same},
             "count": [None] * len(lines),
+            "kind": [line.get("kind", "payment") for line in lines],
             "business_day": pd.array([line["day"] for line in lines], dtype="datetime64[us]"),
         },
     )

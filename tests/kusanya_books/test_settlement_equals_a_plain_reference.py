@@ -32,7 +32,8 @@ BEFORE = date(2026, 1, 15)
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 OK, EXPECTED, BREAK = "ok", "expected", "break"
 REFUND_BOOKED = "settlement_refund_booked"
-NOT_OWED = (REFUND_BOOKED, "settlement_other_period", "settlement_read_before")
+CHARGED = "settlement_charge"
+NOT_OWED = (REFUND_BOOKED, CHARGED, "settlement_other_period", "settlement_read_before")
 STANDING = {
     "settled": OK,
     "settlement_pending": EXPECTED,
@@ -40,6 +41,7 @@ STANDING = {
     "settlement_other_period": EXPECTED,
     "settlement_read_before": EXPECTED,
     REFUND_BOOKED: EXPECTED,
+    CHARGED: EXPECTED,
     "settlement_within_tolerance": EXPECTED,
 }
 DAY_UNIT = 3
@@ -63,6 +65,14 @@ EXTRAS: dict[str, Sequence[Any]] = {
     "fee": [None, 0, 2],
     "net": [98, 100, 198, -98, -100, 0],
     "batch_id": ["A", "B", None],
+}
+CHARGES: dict[str, Sequence[Any]] = {
+    **{name: EXTRAS[name] for name in ("day", "channel", "currency", "batch_id")},
+    "kind": ["charge"],
+    "collection_id": [None, None, "col_1"],
+    "gross": [None, 0],
+    "fee": [None, 0, 5],
+    "net": [-5, -5, -98, 5, 0],
 }
 BOOKED: dict[str, Sequence[Any]] = {
     "reference": ["R0", "r1", " R1", "R2", None],
@@ -462,6 +472,24 @@ def judged(
     return result
 
 
+def charged(lines: list[Row], before: Earlier) -> list[Row]:
+    """Return what the provider itself charges, each line by itself."""
+    read = {reading_of(line) for line in before.read}
+    seen: set[tuple[Any, ...]] = set()
+    result = []
+    for line in lines:
+        says = reading_of(line)
+        code = "settlement_charge_again" if says in seen else CHARGED
+        if line["day"] > WEEK.last:
+            code = "settlement_other_period"
+        if says in read:
+            code = "settlement_read_before"
+        seen.add(says)
+        whole = {**line, "lines": 1, "group_key": None}
+        result.append({"code": code, "net": 0, "paid": line["net"], **told([], [whole])})
+    return result
+
+
 def spelled(line: Row) -> tuple[str, ...]:
     return tuple(str(part or "") for part in line["said"])
 
@@ -583,7 +611,9 @@ def test_many_small_weeks_in_one_get_the_verdicts_of_each(
                 booked.append({**own(name, line), "reference": own_name})
             change = [chance.choice(CHANGES) for _ in range(8)]
             lines += lines_of(prepared(mine, name), extra, change, item=item)
-        lines = [{**line, "line_no": place} for place, line in enumerate(lines, start=1)]
+        kept = [own(chance.choice(["00", "01"]), line) for line in drawn(chance, CHARGES, 60)]
+        kept += [line for line in kept if chance.random() < 0.2]
+        lines = [{**line, "line_no": place} for place, line in enumerate([*lines, *kept], start=1)]
         booked += given_back(chance, rows, lines)
         owed = [
             {
@@ -670,14 +700,16 @@ def agree(
     )
     columns.check(found.rows, SETTLED)
     ids = {row["id"] for row in rows}
-    refunds = refunds_among(rows, lines, before)
+    paying = [line for line in lines if line.get("kind") != "charge"]
+    kept = [line for line in lines if line.get("kind") == "charge"]
+    refunds = refunds_among(rows, paying, before)
     rows = [row for row in rows if (row["channel"], row["currency"]) not in before.payers]
     # Without a line that names a collection, a statement is one by day.
-    item = item and bool(lines)
-    if lines and not item and all(line["channel"] is None for line in lines):
+    item = item and bool(paying)
+    if paying and not item and all(line["channel"] is None for line in paying):
         # It is of all channels together.
         rows = [{**row, "channel": None} for row in rows]
-    wanted = judged(rows, lines, before, ids, refunds, item=item)
+    wanted = judged(rows, paying, before, ids, refunds, item=item) + charged(kept, before)
     assert verdicts_of(found) == sorted(map(as_verdict, wanted), key=repr)
     standing = dict(zip(found.rows["break_code"], found.rows["standing"], strict=True))
     assert standing == {code: STANDING.get(code, BREAK) for code in standing}

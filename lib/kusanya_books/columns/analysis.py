@@ -44,13 +44,14 @@ POSTINGS: Final = Schema(
     },
 )
 """One row per business day, channel, kind and break code, none of them 0 rows. `kind` is
-collections, payout, refund, payout_break (paid out, and not ours to clear), line_break (a line of
-the operator that is a break) or not_booked. `net` is gross - fee of collections, what came in of
-line_break, what was paid out or given back of the others; `excise` and `vat` are parts of the fee.
-Of a day before the period it is what its collections are now, less what its own close booked; what
-was paid for it since (paid_since), and beyond what it waited for (over_since); what was taken back
-of it and is given back since (refund_since); and what its breaks had on the account for them and is
-explained.
+collections, payout, refund, provider_charge, payout_break (paid out, and not ours to clear),
+line_break (a line of the operator that is a break) or not_booked. `net` is gross - fee of
+collections, what came in of line_break, what was paid out, given back or charged of the others;
+`excise` and `vat` are parts of the fee. Of a day before the period it is what its collections are
+now, less what its own close booked; what was paid for it since (paid_since), and beyond what it
+waited for (over_since); what was taken back of it and is given back since (refund_since); what was
+charged on it and is read since (charge_since); and what its breaks had on the account for them and
+is explained.
 """
 
 POINTS: Final = Schema(

@@ -184,11 +184,13 @@ STATEMENT: Final = Schema(
         "fee": W,
         "net": W,
         "count": W,
+        "kind": T,
     },
-    {"input": ""},
+    {"input": "", "kind": "payment"},
 )
 """One row per line of the provider's settlement statement: of a day and channel, or, where
-`collection_id` is given, of one collection. `input` is the file's name."""
+`collection_id` is given, of one collection. `input` is the file's name. `kind` is payment, for
+collections, or charge, for what the provider itself charges, below zero."""
 
 PLANTED: Final = Schema(
     "planted",

@@ -67,14 +67,15 @@ PROVIDERS: Final = Schema(
         "paid_out": W,
         "for_other_periods": W,
         "given_back": W,
+        "charged": W,
         "open_balance": W,
         "difference": W,
     },
 )
 """One row per provider and currency: net = gross - fee = paid out - for other periods + given back
-+ open balance + difference; the last five are missing where no settlement statement was given.
-`for_other_periods` is what was paid out and the period did not earn, `given_back` what the provider
-kept of its payouts for refunds that the books have."""
++ charged + open balance + difference; the last six are missing where no settlement statement was
+given. `for_other_periods` is what was paid out and the period did not earn, `given_back` what the
+provider kept of its payouts for refunds that the books have, `charged` what for itself."""
 
 PLACES: Final = Schema("places", {"input": T, "currency": T, "standing": T, "rows": W, "amount": W})
 """One row per input, currency and standing: how many of its lines got a code of that standing."""

@@ -215,7 +215,7 @@ def _of_the_period(
     named = paid.loc[paid["line_no"].notna(), ["input", "line_no"]].fillna({"input": ""})
     pays = placed.isin(pd.MultiIndex.from_frame(named))
     is_paid = days.isin(days[pays])
-    is_paid &= lines["collection_id"].isna()
+    is_paid &= lines["collection_id"].isna() & (lines["kind"] == "payment")
     is_paid |= lines["collection_id"].isin(paid["collection_id"].dropna())
     is_later = (lines["business_day"] > ends).fillna(value=False)
     return lines[~is_later | (is_paid & (lines["net"] >= 0))]

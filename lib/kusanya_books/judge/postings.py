@@ -19,7 +19,7 @@ from kusanya_books import columns
 from kusanya_books.columns import POSTINGS
 from kusanya_books.columns.dtypes import is_missing, text_of
 from kusanya_books.match.breaks.rule import BREAK
-from kusanya_books.match.breaks.settlement import REFUND_BOOKED
+from kusanya_books.match.breaks.settlement import CHARGE, REFUND_BOOKED
 from kusanya_books.match.operator import OperatorMatch
 from kusanya_books.match.settlement import SettlementMatch
 from kusanya_books.request.days import Period
@@ -39,16 +39,27 @@ OVER_SINCE: Final = "over_since"
 """What such a payout has beyond that, or any that is a break."""
 REFUND_SINCE: Final = "refund_since"
 """What a provider had taken back of a day of an earlier period, and the books give back since."""
+PROVIDER_CHARGE: Final = "provider_charge"
+"""What a provider took out of its payouts for itself."""
+CHARGE_SINCE: Final = "charge_since"
+"""The same of a day of an earlier period, whose statement did not have it."""
 EXPLAINED: Final = "explained"
 """What breaks of the two kinds above had on the account for them, and is explained since."""
 NOT_BOOKED: Final = "not_booked"
 """What must not be booked before a person looked at it: it may not be money at all."""
+OF_EARLIER_DAYS: Final = (PAID_SINCE, OVER_SINCE, REFUND_SINCE, CHARGE_SINCE)
+"""What is of a day of an earlier period, and was read since."""
 _REPEATED: Final = frozenset({"settlement_duplicate", "operator_line_again"})
 _READ_BEFORE: Final = "settlement_read_before"
 """The close that read such a line first has booked it."""
 _OVER: Final = "settlement_over"
 _REFUNDS: Final = frozenset({"operator_refund", "operator_refund_booked"})
 """That of a payment which is no success here is none: neither is booked."""
+_KEPT: Final = {
+    REFUND_BOOKED: (REFUND, REFUND_SINCE),
+    CHARGE: (PROVIDER_CHARGE, CHARGE_SINCE),
+}
+"""What a provider kept of its payouts: how it is booked, of the period and of a day before it."""
 _FEES: Final = frozenset({"fee", "charge", "tax"})
 _WHOLE: Final = 10_000
 """Basis points of one."""
@@ -99,7 +110,7 @@ def postings(
     ):
         day = last if is_missing(key[0]) else key[0]
         placed = tuple(None if is_missing(part) else part for part in (day, *key[1:]))
-        if key[3] in {PAID_SINCE, OVER_SINCE, REFUND_SINCE}:
+        if key[3] in OF_EARLIER_DAYS:
             changed[placed] += money
             continue
         if not is_of_period(day, inputs.period):
@@ -305,8 +316,9 @@ def _settled(
         paid = int(row.net_settled)
         if row.break_code == _READ_BEFORE:
             continue
-        if row.break_code == REFUND_BOOKED:
-            kinds = (PAID_SINCE, REFUND_SINCE) if row.business_day < first else (PAYOUT, REFUND)
+        if row.break_code in _KEPT:
+            own, since = _KEPT[row.break_code]
+            kinds = (PAID_SINCE, since) if row.business_day < first else (PAYOUT, own)
             yield from zip([(*where, kind, None) for kind in kinds], (paid, -paid), strict=True)
             continue
         if row.standing != BREAK:

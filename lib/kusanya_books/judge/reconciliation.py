@@ -23,7 +23,7 @@ from kusanya_books.columns import (
     SETTLED,
 )
 from kusanya_books.match import breaks
-from kusanya_books.match.breaks.settlement import OF_OTHER_PERIODS, REFUND_BOOKED
+from kusanya_books.match.breaks.settlement import CHARGE, OF_OTHER_PERIODS, REFUND_BOOKED
 from kusanya_books.request.quality import UNREAD_LINE, FileTotal, Quality
 
 
@@ -196,8 +196,9 @@ def providers(daily: pd.DataFrame, settled: pd.DataFrame | None) -> pd.DataFrame
         parts = settled.assign(
             for_other_periods=paid_out.where(code.isin(OF_OTHER_PERIODS)),
             given_back=-paid_out.where(code == REFUND_BOOKED),
+            charged=-paid_out.where(code == CHARGE),
         )
-        names = ["net_settled", "for_other_periods", "given_back", "open_balance"]
+        names = ["net_settled", "for_other_periods", "given_back", "charged", "open_balance"]
         paid = _sums(parts, names, ["channel", "currency"])
     rows = []
     for key in sorted({*earned, *paid}, key=str):
@@ -205,10 +206,10 @@ def providers(daily: pd.DataFrame, settled: pd.DataFrame | None) -> pd.DataFrame
         # What an operator pays out itself is in no settlement.
         out = paid.get(key)
         if out is None:
-            proof: tuple[int | None, ...] = (None,) * 5
+            proof: tuple[int | None, ...] = (None,) * 6
         else:
-            net_settled, for_others, given_back, open_ = out
-            proof = (*out, gross - fee - (net_settled - for_others + given_back + open_))
+            net_settled, for_others, *kept_and_open = out
+            proof = (*out, gross - fee - (net_settled - for_others + sum(kept_and_open)))
         rows.append((*key, count, gross, fee, gross - fee, *proof))
     return columns.from_rows(PROVIDERS, rows)
 

@@ -23,7 +23,7 @@ from kusanya_books.engine.engine import Source, literal, query
 from kusanya_books.engine.engines import open_engine
 from kusanya_books.match import break_life, breaks
 from kusanya_books.match.breaks import RULES
-from kusanya_books.match.breaks.settlement import OF_OTHER_PERIODS, REFUND_BOOKED
+from kusanya_books.match.breaks.settlement import NOT_OWED, OF_OTHER_PERIODS
 from kusanya_books.match.legs import payers, refunds_booked
 from kusanya_books.request import earlier_period
 from kusanya_books.request.days import Period
@@ -144,12 +144,17 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
 
 def paid_for(statement: pd.DataFrame | None, before: Compared | None) -> PaidFor:
     """Return what the lines of a statement are for; without one it is like the one before it."""
-    if statement is not None and not statement.empty:
-        item = bool(statement["collection_id"].notna().any())
-        return PaidFor(item, item or bool(statement["channel"].notna().any()))
+    if statement is not None and not (lines := _payments(statement)).empty:
+        item = bool(lines["collection_id"].notna().any())
+        return PaidFor(item, item or bool(lines["channel"].notna().any()))
     if before is None:
         return PaidFor(item=False, by_channel=True)
     return PaidFor(before.by_item, before.by_item or earlier_period.ALL not in before.settled)
+
+
+def _payments(statement: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines that are for collections, and not what the provider itself charges."""
+    return statement[statement["kind"] == "payment"]
 
 
 def _owed(carried: EarlierPeriod, statement: pd.DataFrame) -> pd.DataFrame:
@@ -178,15 +183,15 @@ def match(
 ) -> SettlementMatch:
     """Match a statement with the net of what succeeded, by day and channel or by collection.
 
-    A statement, of however many files, has either a collection on every line or on none. A day is
-    due `settle_days` after it, and the lines of a channel may all be dated by up to as many days
-    later; a line that pays several days is split into them where their sum is exact. A statement
-    that names no channel is of all together. Every line is in one row, whatever its day. `as_of` is
-    the day of judgement, `known` is what else is known of the payouts, `books` say what was given
-    back.
+    A statement, of however many files, has a collection on every line that pays for one or on none;
+    what the provider itself charges stands by itself. A day is due `settle_days` after it, and the
+    lines of a channel may all be dated by up to as many days later; a line that pays several days
+    is split into them where their sum is exact. A statement that names no channel is of all
+    together. Every line is in one row, whatever its day. `as_of` is the day of judgement, `known`
+    is what else is known of the payouts, `books` say what was given back.
     Raises ValueError for a statement of both kinds, and for collections of both modes.
     """
-    named = statement["collection_id"].notna()
+    named = _payments(statement)["collection_id"].notna()
     if named.any() and not named.all():
         raise ValueError("the statement names a collection on some lines and not on others")
     with open_engine(collections, books) as engine:
@@ -214,7 +219,8 @@ def match(
         engine.register("settle_days_of", settle_days(tolerance), SETTLE_DAYS)
         engine.run(query("settlement/days"))
         engine.run(query("settlement/rows"))
-        not_of_period = ", ".join(map(literal, sorted({*OF_OTHER_PERIODS, REFUND_BOOKED})))
+        engine.run(query("settlement/charges"))
+        not_of_period = ", ".join(map(literal, sorted({*OF_OTHER_PERIODS, *NOT_OWED})))
         apart = {"not_of_period": f"({not_of_period})"}
         answer = query("settlement/answer", **apart)
         return SettlementMatch(

@@ -16,9 +16,11 @@ from kusanya_books import columns
 from kusanya_books.columns import LEDGER, STATEMENT, DType
 from kusanya_books.read import spreadsheets
 from kusanya_books.read.mapping import (
+    CHARGE,
     LEDGER_KINDS,
     LEDGER_MAY,
     LEDGER_NEEDS,
+    STATEMENT_KINDS,
     STATEMENT_MAY,
     STATEMENT_NEEDS,
     Layout,
@@ -84,35 +86,48 @@ def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Q
     reader = SheetReader(sheet, form, STATEMENT_NEEDS, STATEMENT_MAY)
     named = reader.text("collection_id")
     dated = reader.has("business_day")
-    entries = reader.skipped.isna()
+    # What a provider takes back or charges is a line below zero.
+    gross, fee = reader.number("gross", signed=True), reader.number("fee", signed=True)
+    said = reader.number("net", required=True, signed=True)
+    written = reader.written
+    net, kind = kinds.of_settlement(reader, said, known=STATEMENT_KINDS)
+    entries = reader.skipped.isna() & (kind != CHARGE)
     if not dated and (named.isna() & entries).any():
         raise InputRefused("a statement has a business_day or a collection_id on every line")
     if named.notna().any() and (named.isna() & entries).any():
         raise InputRefused("a statement names a collection on every line or on none")
     at, _ = reader.instants("business_day") if dated else (_no_instants(reader), True)
-    # What a provider takes back is a line below zero.
-    gross, fee = reader.number("gross", signed=True), reader.number("fee", signed=True)
-    net = reader.number("net", required=True, signed=True)
-    written = reader.written
-    reader.warn((gross - fee) != net, "net is not gross less fee", "net")
+    reader.warn(((gross - fee) != net) & (kind != CHARGE), "net is not gross less fee", "net")
     frame = pd.DataFrame(
         {
             "input": safe(sheet.name),
             "line_no": reader.index,
-            "batch_id": reader.text("batch_id"),
+            "batch_id": (batch := reader.text("batch_id")),
             "collection_id": named,
             "business_day": days_of(at, form, days_only=True, cutoff=timedelta(0)),
-            "channel": reader.words("channel"),
+            "channel": _of_batch(reader.words("channel"), batch, kind),
             "currency": (currency := reader.currency(written)),
             "gross": gross,
             "fee": fee,
             "net": net,
             "count": reader.number("count"),
+            "kind": kind,
         }
     )
     reader.numbers_in_text()
-    kept, quality = reader.finish("statement", amount=net, currency=currency)
+    kept, quality = reader.finish("statement", amount=net, currency=currency, written=said)
     return columns.frame(STATEMENT, frame[kept]), quality
+
+
+def _of_batch(channel: Any, batch: Any, kind: Any) -> Any:
+    """Return the channels; of a charge that names none that of its batch, where it has one."""
+    lacking = ((kind == CHARGE) & channel.isna() & batch.notna()).astype(bool)
+    if not lacking.any():
+        return channel
+    some = batch.isin(batch[lacking])
+    named = channel[some].groupby(batch[some])
+    first = named.min()
+    return channel.mask(lacking, batch.map(first.where(first == named.max())))
 
 
 def _status(reader: SheetReader) -> Any:

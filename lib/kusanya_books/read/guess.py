@@ -214,8 +214,7 @@ class _Looks:
             thousands=self._thousands(columns, uncertain),
             date_order=self._order(columns, uncertain),
         )
-        if role != "statement":
-            self._leave_out("kind", "kinds", layout.columns, uncertain)
+        self._leave_out("kind", "kinds", layout.columns, uncertain)
         if role == "ledger":
             self._leave_out("status", "values.status", layout.columns, uncertain)
         self._ask_for_a_name(role, layout.columns, uncertain)

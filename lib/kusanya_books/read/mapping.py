@@ -41,7 +41,11 @@ LEDGER_MAY: Final = (
 STATEMENT_NEEDS: Final[Needs] = (("currency",), ("net",))
 STATEMENT_MAY: Final = (
     *("batch_id", "collection_id", "business_day", "channel", "gross", "fee", "count"),
+    *("kind", "details"),
 )
+PAYMENT: Final = "payment"
+CHARGE: Final = "charge"
+STATEMENT_KINDS: Final = (PAYMENT, CHARGE)
 MOVEMENT_NEEDS: Final[Needs] = (_AMOUNT, ("currency",), ("at",))
 MOVEMENT_MAY: Final = (
     *("reference", "collection_id", "receipt", "channel", "status", "kind", "details"),
@@ -186,7 +190,7 @@ class Mapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         _only(self.ledger, LEDGER_NEEDS, LEDGER_MAY, LEDGER_KINDS, "ledger")
-        _only(self.statement, STATEMENT_NEEDS, STATEMENT_MAY, (), "statement")
+        _only(self.statement, STATEMENT_NEEDS, STATEMENT_MAY, STATEMENT_KINDS, "statement")
         _only(self.operator, MOVEMENT_NEEDS, MOVEMENT_MAY, MOVEMENT_KINDS, "operator")
         _only(self.bank, MOVEMENT_NEEDS, MOVEMENT_MAY, MOVEMENT_KINDS, "bank")
         if self.statement.amount_basis is not None:

@@ -182,7 +182,9 @@ def _operators(closes: Sequence[Given], paid: list[Paid]) -> dict[Key, Balance]:
 def _statement(closes: Sequence[Given], paid: list[Paid], said: Said) -> dict[Key, Balance]:
     """Return what the provider paid less what it owes, by collection or by channel and day."""
     found: defaultdict[Key, Balance] = defaultdict(Balance)
-    lines = list(_lines(closes, "settlement.csv"))
+    every = _lines(closes, "settlement.csv")
+    # What the provider itself charges pays for nothing.
+    lines = [row for row in every if row["kind"] != "charge"]
     by_item = any(row.get("collection_id") for row in lines)
     given = {row["channel"] for row in lines}
 

@@ -100,16 +100,37 @@ def one_line_a_day(made: Chain, rng: Random) -> None:
         return
     for month in made.months:
         days: dict[tuple[date, str], Row] = {}
+        own = []
         for row in month.settlement:
             key = row["business_day"], row["currency"]
             name = f"POALL{key[0]:%y%m%d}{key[1]}"
+            if row.get("kind") == "charge":
+                own.append({**row, "batch_id": name, "channel": ""})
+                continue
             line = days.setdefault(key, {**row, "batch_id": name, "channel": "", "gross": 0})
             if line["gross"] == 0:
                 line |= {"fee": 0, "net": 0}
             for part in ("gross", "fee", "net"):
                 line[part] += row[part]
-        month.settlement = list(days.values())
+        month.settlement = [*days.values(), *own]
     one_credit_a_day(made, rng)
+
+
+def charges(made: Chain, rng: Random) -> None:
+    """Let the provider take a charge out of a payout of each month, week or night.
+
+    Some of its lines name the channel of that payout, and some none.
+    """
+    for month in made.months:
+        if not month.settlement:
+            continue
+        row = rng.choice(month.settlement)
+        money = {"gross": "", "fee": "", "net": -250, "collection_id": "", "kind": "charge"}
+        channel = rng.choice([row["channel"], ""])
+        month.settlement.append({**row, **money, "channel": channel})
+        for line in (line for each in made.months for line in each.bank):
+            if row["batch_id"] in line["details"]:
+                line["amount"] -= 250
 
 
 def nameless_credits(made: Chain, rng: Random) -> None:

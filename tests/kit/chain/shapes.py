@@ -14,6 +14,7 @@ import msgspec
 from tests.kit.chain.payouts import (
     a_file_a_channel,
     a_file_a_week,
+    charges,
     is_own,
     monthly_payouts,
     nameless_credits,
@@ -505,6 +506,7 @@ SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     "two lines in the books": two_lines_in_the_books,
     "unpaid in the books": unpaid_in_the_books,
     "refunds through the provider": refunds_through_the_provider,
+    "charges": charges,
     "failed first": failed_first,
     "over the edge": over_the_edge,
     "fees in one sum": fees_in_one_sum,

@@ -39,7 +39,9 @@ MOVED: Final = (
     *("details", "status"),
 )
 BANKED: Final = ("at", "amount", "currency", "kind", "balance", "details")
-PAID_OUT: Final = ("batch_id", "business_day", "channel", "currency", "gross", "fee", "net")
+PAID_OUT: Final = (
+    *("batch_id", "business_day", "channel", "currency", "gross", "fee", "net", "kind"),
+)
 ITEMS: Final = (*PAID_OUT, "collection_id")
 
 

@@ -25,6 +25,7 @@ from kusanya_books import columns
 from kusanya_books.columns import POSTINGS
 from kusanya_books.columns.dtypes import is_missing
 from kusanya_books.judge.postings import (
+    CHARGE_SINCE,
     COLLECTIONS,
     EXPLAINED,
     FIGURES,
@@ -34,6 +35,7 @@ from kusanya_books.judge.postings import (
     PAID_SINCE,
     PAYOUT,
     PAYOUT_BREAK,
+    PROVIDER_CHARGE,
     REFUND,
     REFUND_SINCE,
     differences,
@@ -51,6 +53,8 @@ _SIDES: Final = {
     PAID_SINCE: ("bank", "clearing", "paid out"),
     REFUND: ("refund", "clearing", "given back"),
     REFUND_SINCE: ("refund", "clearing", "given back"),
+    PROVIDER_CHARGE: ("fee", "clearing", "charged by the provider"),
+    CHARGE_SINCE: ("fee", "clearing", "charged by the provider"),
     PAYOUT_BREAK: ("bank", _SUSPENSE, "paid out"),
     LINE_BREAK: ("clearing", _SUSPENSE, "moved at the operator"),
     OVER_SINCE: ("bank", _SUSPENSE, "paid out"),

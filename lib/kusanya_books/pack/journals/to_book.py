@@ -16,13 +16,7 @@ import pyarrow.parquet as pq
 from kusanya.errors import FrameError, InputRefused
 from kusanya_books import columns
 from kusanya_books.columns import POSTINGS
-from kusanya_books.judge.postings import (
-    COLLECTIONS,
-    EXPLAINED,
-    OVER_SINCE,
-    PAID_SINCE,
-    REFUND_SINCE,
-)
+from kusanya_books.judge.postings import COLLECTIONS, EXPLAINED, OF_EARLIER_DAYS
 from kusanya_books.read import pack_folder
 from kusanya_books.read.earlier_pack import BEGINS, COMPARED, EARNED_FILE
 from kusanya_books.request.days import each_day
@@ -34,9 +28,7 @@ SINCE: Final = "since"
 PARTS: Final = (COLLECTIONS, SINCE, OTHERS)
 LATE_PARTS: Final = (COLLECTIONS, SINCE)
 """What a close says of the days before its period."""
-_PART_OF: Final = {COLLECTIONS: COLLECTIONS} | dict.fromkeys(
-    (EXPLAINED, PAID_SINCE, OVER_SINCE, REFUND_SINCE), SINCE
-)
+_PART_OF: Final = {COLLECTIONS: COLLECTIONS, **dict.fromkeys((EXPLAINED, *OF_EARLIER_DAYS), SINCE)}
 
 
 class Continued(msgspec.Struct, frozen=True, array_like=True):

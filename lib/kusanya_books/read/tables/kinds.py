@@ -56,6 +56,19 @@ def of_movements(
     return _signed(reader, amount, kind), kind
 
 
+def of_settlement(reader: SheetReader, net: Any, *, known: tuple[str, ...]) -> tuple[Any, Any]:
+    """Return nets and kinds of a settlement statement's lines; what no word names is a payment's.
+
+    Where a mapping names kinds, a line below zero that has none is remarkable.
+    """
+    kind = named(reader, known=known)
+    if reader.layout.kinds:
+        unsaid = (kind.isna() & (net < 0)).fillna(False).astype(bool)
+        reader.warn(unsaid, "kind is none of those that the mapping names: taken back", "net")
+    kind = kind.fillna("payment")
+    return _signed(reader, net, kind), kind
+
+
 def named(reader: SheetReader, *, known: tuple[str, ...]) -> Any:
     """Return the kind that a line names: a word of ours, or one of the mapping's in its text."""
     kind = pd.Series(pd.NA, index=reader.index, dtype=DType.TEXT.pandas)

@@ -18,7 +18,11 @@ WITH sides AS (
         0::BIGINT AS fee,
         sum(l.net)::BIGINT AS net_settled,
         sum(l.lines)::BIGINT AS lines
-    FROM lines AS l
+    FROM (
+        SELECT currency, net, lines FROM lines
+        UNION ALL
+        SELECT currency, net, 1 AS lines FROM statement WHERE kind = 'charge'
+    ) AS l
     GROUP BY l.currency
 ),
 
@@ -40,7 +44,7 @@ parts AS (
     SELECT row_no, break_code, currency, -net_settled AS effect FROM settled WHERE line_no IS NOT NULL
 ),
 
--- Paid for another period, or kept for a refund: neither is owed.
+-- Paid for another period, or kept for a refund or a charge: none of it is owed.
 apart AS (
     SELECT currency, sum(net_settled)::BIGINT AS amount
     FROM settled

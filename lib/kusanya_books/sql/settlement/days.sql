@@ -6,6 +6,10 @@
 -- earned: it is split into those days. A statement with a line for each collection needs none of this.
 -- A line below zero takes something back: it pays no day.
 
+-- What the provider itself charges pays nothing: see `charges`.
+CREATE TEMP VIEW payments AS
+SELECT * FROM statement WHERE kind = 'payment';
+
 -- A statement that names no channel is of all of them together.
 CREATE TEMP VIEW debts AS
 SELECT
@@ -72,7 +76,7 @@ backs AS (
         o.currency,
         o.reference_key,
         -abs(coalesce(nullif(s.gross, 0), s.net)) AS amount
-    FROM statement AS s
+    FROM payments AS s
     INNER JOIN orders AS o ON o.id = s.collection_id AND o.currency = s.currency
     ANTI JOIN read_again AS k ON k.line_no = s.line_no
     WHERE s.net < 0
@@ -119,7 +123,7 @@ SELECT
     s.net < 0 AS is_back,
     r.line_no IS NOT NULL AS is_refund,
     k.line_no IS NOT NULL AS is_again
-FROM statement AS s
+FROM payments AS s
 LEFT JOIN refunds AS r ON r.line_no = s.line_no
 LEFT JOIN successes AS c ON c.id = s.collection_id AND c.currency = s.currency AND NOT c.item
 LEFT JOIN read_again AS k ON k.line_no = s.line_no;

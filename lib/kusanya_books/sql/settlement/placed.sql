@@ -11,7 +11,8 @@ SELECT
     l.gross,
     l.fee,
     l.net,
-    l.count
+    l.count,
+    'payment' AS kind
 FROM lines AS l
 INNER JOIN statement AS f ON f.line_no = l.line_no
 WHERE NOT l.known AND NOT l.is_refund

@@ -173,7 +173,7 @@ SELECT unit, min(day)::TIMESTAMP AS business_day FROM units GROUP BY unit;
 
 -- A fee is claimed where the payout's gross is what was earned; any other difference is of the payout.
 -- Of another period a payout is shown with its sum: what was earned there is judged there.
-CREATE TEMP TABLE settled AS
+CREATE TEMP TABLE settled_payments AS
 SELECT
     t.unit AS unit_paid,
     CASE
