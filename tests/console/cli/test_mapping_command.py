@@ -49,6 +49,23 @@ def test_a_file_is_guessed_and_what_is_written_reads_it(kusanya: Kusanya, tmp_pa
     assert "is there already" in err
 
 
+def test_a_settlement_statement_shows_its_days_and_which_words_say_what_a_line_is(
+    kusanya: Kusanya, tmp_path: Path
+) -> None:
+    path = tmp_path / "paid.csv"
+    path.write_text(
+        "Settlement Date,Network,Type,Net Amount\n03/13/2026,MPESA,Payout,9800\n"
+        "03/14/2026,MPESA,Monthly fee,-500\n"
+    )
+    code, out, _ = kusanya("mapping", "try", str(path), "--as", "statement")
+    assert code == 0
+    assert [line.split()[1] for line in out.splitlines()[2:5]] == [
+        *("business_day", "2026-03-13", "2026-03-14")
+    ]
+    said = "Type says Payout, Monthly fee: it is read as kind once [kinds] says which of its words"
+    assert f"uncertain: {said} mean what" in out
+
+
 def test_a_guess_names_the_shipped_mapping_that_fits(kusanya: Kusanya, tmp_path: Path) -> None:
     path = tmp_path / "mpesa.csv"
     path.write_text(

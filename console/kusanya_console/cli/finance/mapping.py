@@ -1,10 +1,12 @@
 """`kusanya mapping`: how a file of books or a statement is read, before a month depends on it."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kusanya.domain.business_day import EAT
 from kusanya.text import safe
 from kusanya_console.cli.options import AsJson
 from kusanya_console.output import USAGE, Refused, say, say_json
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 _mapping = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 _SHOWN = 8
 _WIDE = 22
-_HIDDEN = frozenset({"row_no", "line_no", "input", "leg", "business_day", "booked_day"})
+_HIDDEN = frozenset({"row_no", "line_no", "input", "leg", "booked_day"})
 
 
 def add_to(app: typer.Typer) -> None:
@@ -147,7 +149,9 @@ def _print(found: "Guess", file: Path, out: Path | None) -> None:
 def _table(found: "Guess") -> list[str]:
     """Return the first rows as they would be read, without columns that are empty throughout."""
     shown = found.rows.head(_SHOWN)
-    names = [str(name) for name in shown if name not in _HIDDEN and shown[name].notna().any()]
+    # A line of a settlement statement has a day, and no moment beside it.
+    hidden = {*_HIDDEN, "business_day"} if "at" in shown else _HIDDEN
+    names = [str(name) for name in shown if name not in hidden and shown[name].notna().any()]
     number = next((name for name in ("row_no", "line_no") if name in shown), None)
     header = ["row" if number else "", *names]
     rows = [header]
@@ -165,7 +169,7 @@ def _cell(value: object) -> str:
     text = str(value)
     if text in {"<NA>", "NaT"}:
         return ""
-    at = getattr(value, "tz_convert", None)
-    if at is not None:
-        text = f"{at('Africa/Dar_es_Salaam'):%Y-%m-%d %H:%M}"
+    if isinstance(value, datetime):
+        own = f"{value:%Y-%m-%d}"
+        text = own if value.tzinfo is None else f"{value.astimezone(EAT):%Y-%m-%d %H:%M}"
     return safe(text, _WIDE)
