@@ -326,7 +326,13 @@ def payouts_of(*rows: tuple[str, int]) -> pd.DataFrame:
     """Return the provider's statement: payouts of 982, each by its name and its day of March."""
     plain = {"channel": "MPESA_TZ", "currency": "TZS", "gross": 1_000, "fee": 18, "net": 982}
     lines = [
-        {**dict.fromkeys(STATEMENT.columns), **plain, "count": 1, "line_no": number}
+        {
+            **dict.fromkeys(STATEMENT.columns),
+            **STATEMENT.defaults,
+            **plain,
+            "count": 1,
+            "line_no": number,
+        }
         | {"batch_id": name, "business_day": pd.Timestamp(2026, 3, day)}
         for number, (name, day) in enumerate(rows, start=2)
     ]

@@ -71,7 +71,13 @@ def test_without_an_agreed_tariff_the_measure_is_named_and_a_deducted_fee_is_cou
 ) -> None:
     failed = {"amount": 9_000, "fee": 18, "status": "failed", "failure_code": "invalid_pin"}
     rows = collections_of({"amount": 1_000, "fee": 18}, failed)
-    line = {**dict.fromkeys(STATEMENT.columns), "line_no": 1, "currency": "TZS", "fee": 18}
+    line = {
+        **dict.fromkeys(STATEMENT.columns),
+        **STATEMENT.defaults,
+        "line_no": 1,
+        "currency": "TZS",
+        "fee": 18,
+    }
     line |= {"collection_id": rows["id"].iloc[1], "channel": "MPESA_TZ", "gross": 0, "net": -18}
     line |= {"business_day": pd.Timestamp(date(2026, 3, 5))}
     lines_ = columns.frame(STATEMENT, {name: [value] for name, value in line.items()})

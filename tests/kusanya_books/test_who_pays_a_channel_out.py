@@ -42,7 +42,9 @@ def night(*spans: tuple[int, list[str]], payers: Any = ()) -> Inputs:
         payers=payers,
     )
     row = {"channel": "MPESA_TZ", "currency": "TZS", "net": 982, "business_day": NIGHT.first}
-    statement = pd.DataFrame([{**dict.fromkeys(STATEMENT.columns), **row, "line_no": 1}])
+    statement = pd.DataFrame(
+        [{**dict.fromkeys(STATEMENT.columns), **STATEMENT.defaults, **row, "line_no": 1}]
+    )
     statement["business_day"] = pd.to_datetime(statement["business_day"])
     return msgspec.structs.replace(
         load.inputs(CloseRequest(mode="live", period="2026-03")),

@@ -78,17 +78,17 @@ def inputs(
     if request.ledger or any(map(request.files, ("statement", "operator", "bank"))):
         report_step("reading the books")
     asked.files_read.update(mapped_files.read(request))
+    if url and not Path(url).is_dir():
+        return from_store.inputs(
+            url, asked, evidence=evidence, is_on_disk=on_disk, report_step=report_step
+        )
     if on_disk and not request.engine and "ledger" in asked.files_read:
         asked.files_read["ledger"] = save_frame(LEDGER, asked.files_read["ledger"])
-    if not url:
-        return _sample(asked)
-    if Path(url).is_dir():
+    if url:
         if request.as_of is not None:
             raise ConfigurationError("an export knows no earlier position; name the store")
         return from_export.inputs(Path(url), asked)
-    return from_store.inputs(
-        url, asked, evidence=evidence, is_on_disk=on_disk, report_step=report_step
-    )
+    return _sample(asked)
 
 
 def of_mode(store: str, mode: str, *, period: str = NEWEST, cutoff: str = "00:00") -> Inputs:

@@ -9,7 +9,14 @@ import pandas as pd
 
 from kusanya.errors import InputRefused
 from kusanya.text import safe
-from kusanya_books.read import files, movements, several_files, spreadsheets, tariff_file
+from kusanya_books.read import (
+    files,
+    movements,
+    receipts_in_books,
+    several_files,
+    spreadsheets,
+    tariff_file,
+)
 from kusanya_books.read.mapping import Layout, Mapping, read_mapping
 from kusanya_books.read.mappings import SHIPPED, shipped
 from kusanya_books.request.close_request import CloseRequest
@@ -67,6 +74,8 @@ def read(request: CloseRequest) -> dict[str, Any]:
             found["quality"] += accounts
     if moved:
         found["movements"] = pd.concat(moved, ignore_index=True)
+        if "ledger" in found:
+            found["ledger"] = receipts_in_books.by_statements(found["ledger"], found["movements"])
     if request.tariff:
         found["tariff"] = tariff_file.read(Path(request.tariff))
     return found

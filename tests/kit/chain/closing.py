@@ -74,6 +74,7 @@ def close_chain(
             tolerance=tolerance or (Tolerance(settle_days=2) if is_nightly else PLAIN),
             accounts="" if accounts is None else str(accounts),
             tariff=str(folder / "tariff.toml"),
+            keep_receipts=made.keeps_receipts,
             previous="" if previous is None else str(previous),
         )
         if is_twice and number not in made.silent_from:

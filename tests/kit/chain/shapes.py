@@ -300,6 +300,16 @@ def spelled_otherwise(made: Chain, rng: Random) -> None:
             row["reference"] = rng.choice([name, name.lower(), name.title(), f" {name} "])
 
 
+def booked_by_receipt(made: Chain, rng: Random) -> None:
+    """Let the books name payments, and what is refunded, by the operator's receipts."""
+    made.keeps_receipts = True
+    every = (one for paid in made.payments for one in paid)
+    receipts = {one.reference: one.receipt for one in every if one.channel in OPERATORS}
+    for month in made.months:
+        for row in month.books:
+            row["reference"] = receipts.get(row["reference"], row["reference"])
+
+
 def over_the_edge(made: Chain, rng: Random) -> None:
     """Let the first payment of each month be asked for in the last minutes of the month before."""
     for number in range(1, len(made.months)):
@@ -510,6 +520,7 @@ SHAPES: Final[dict[str, Callable[[Chain, Random], None]]] = {
     "failed first": failed_first,
     "over the edge": over_the_edge,
     "fees in one sum": fees_in_one_sum,
+    "booked by receipt": booked_by_receipt,
     "spelled otherwise": spelled_otherwise,
     "booked on the next day": booked_on_the_next_day,
     "day sums in the books": day_sums_in_the_books,

@@ -123,6 +123,8 @@ class Chain(msgspec.Struct):
     """How much after its month each statement ends: the next one has those lines too."""
     is_sorted_by_receipt: bool = False
     """Whether the lines of operators' statements are in the order of their receipts."""
+    keeps_receipts: bool = False
+    """Whether each close keeps the receipts that it found."""
     is_newest_first: bool = False
     """Whether statements begin with the newest line."""
     is_in_parts: bool = False

@@ -11,9 +11,10 @@ from kusanya.errors import ConfigurationError
 from kusanya.store import Store
 from kusanya.wire import Mode
 from kusanya_books import columns
-from kusanya_books.columns import KEYS
+from kusanya_books.columns import KEYS, LEDGER
 from kusanya_books.engine.engine import Source
-from kusanya_books.read import months
+from kusanya_books.engine.on_disk import save_frame
+from kusanya_books.read import months, receipts_in_books
 from kusanya_books.read.store import (
     collections_on_disk,
     elsewhere,
@@ -55,8 +56,11 @@ def inputs(
             collections, rows = moment.collections(evidence=evidence, is_on_disk=is_on_disk)
             other = moment.other_mode()
             intents = moment.unanswered_intents()
-            if "movements" in files_read:
+            if "movements" in files_read or "ledger" in files_read:
                 files_read["receipts"] = moment.receipts()
+            if "ledger" in files_read:
+                books = receipts_in_books.by_kept(files_read["ledger"], files_read["receipts"])
+                files_read["ledger"] = save_frame(LEDGER, books) if is_on_disk else books
             named, more = moment.elsewhere(collections, files_read)
             feed = moment.feed(opened)
             rollups = found.rollups(mode, since=span.begins, until=span.ends, as_of=moment.upto)
