@@ -110,9 +110,13 @@ def test_a_mapping_of_a_statement_knows_charges_and_no_other_kind() -> None:
         to_mapping({"statement": {"kinds": {"refund": ["Refund"]}}}, "m.toml")
 
 
-@pytest.fixture(params=[False, True], ids=["by day", "by collection"])
-def made(request: pytest.FixtureRequest) -> Chain:
-    return world.chain(Random(5), months=2, by_item=request.param)  # noqa: S311
+@pytest.fixture
+def made() -> Chain:
+    return chain(by_item=True)
+
+
+def chain(*, by_item: bool) -> Chain:
+    return world.chain(Random(5), months=2, by_item=by_item)  # noqa: S311 - a repeatable choice
 
 
 def charge(made: Chain, number: int, day: date, name: str, net: int, **more: Any) -> None:
@@ -142,9 +146,11 @@ def owed(close: Closed) -> int:
     return sum(int(item["balance"]) for item in close.items if item["leg"] == "statement")
 
 
+@pytest.mark.parametrize("by_item", [False, True], ids=["by day", "by collection"])
 def test_a_charge_is_taken_out_of_a_payout_and_needs_nobody(
-    made: Chain, tmp_path: Path, empty_store: Path
+    tmp_path: Path, empty_store: Path, *, by_item: bool
 ) -> None:
+    made = chain(by_item=by_item)
     plain = sum(one.fee for month in made.payments for one in month if one.channel.endswith("_TZ"))
     day = made.months[0].first + 9 * DAY
     charge(made, 0, day, "POCHARGE1", -700)
@@ -195,8 +201,8 @@ def test_the_same_charge_twice_is_claimed_and_two_different_ones_are_not(
     line = {**world.credited("POCHARGE1", -2_000, day + DAY), "kind": "other"}
     made.months[0].bank.append(line)
     shutil.copy(empty_store, tmp_path / "store.db")
-    chain = close_chain(made, tmp_path, tmp_path / "store.db")
-    march = next(chain)
+    closes = close_chain(made, tmp_path, tmp_path / "store.db")
+    march = next(closes)
     assert march.result.verdict is ReportVerdict.BREAKS
     [item] = [one for one in march.items if one["standing"] == "break"]
     assert (item["break_code"], int(item["amount"])) == ("settlement_charge_again", 700)
@@ -205,7 +211,7 @@ def test_the_same_charge_twice_is_claimed_and_two_different_ones_are_not(
     with Store.open(tmp_path / "store.db") as store:
         items = decisions.load(store, march.result.folder)
         decisions.record(store, items, item["break_id"], status="accepted", note="given back")
-    april = next(chain)
+    april = next(closes)
     assert april.result.verdict is ReportVerdict.RECONCILED, april.result.sentence
 
 
@@ -214,7 +220,7 @@ def test_a_line_below_zero_is_taken_back_until_it_is_mapped_as_a_charge(
     made: Chain, tmp_path: Path, empty_store: Path, kind: str
 ) -> None:
     day = made.months[0].first + 9 * DAY
-    a_payment = made.payments[0][0].collection if made.by_item and not kind else None
+    a_payment = None if kind else made.payments[0][0].collection
     charge(made, 0, day, "POCHARGE1", -700, kind=kind, collection_id=a_payment)
     made.months[0].bank.append({**world.credited("POCHARGE1", -700, day + DAY), "kind": "other"})
     shutil.copy(empty_store, tmp_path / "store.db")

@@ -428,6 +428,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books/test_settlement_files_that_repeat_days.py",
             "kusanya_books/test_who_pays_a_channel_out.py",
             "kusanya_books/test_refunds_through_the_provider.py",
+            "kusanya_books/test_charges_of_the_provider.py",
         ),
         queries=_all("operator", "bank", "legs", "settlement", but=("settlement/bridge",)),
         rules=("OPERATOR", "BANK"),
@@ -593,6 +594,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books/test_dates_and_numbers_of_people.py",
             "kusanya_books/test_bank_files_are_read_back.py",
             "kusanya_books/test_every_spelling_reads_the_same.py",
+            "kusanya_books/test_charges_of_the_provider.py",
             "kusanya_books/test_statements_of_operators_and_banks.py",
             "kusanya_books/test_ledger_and_statement_files.py",
             "kusanya_books/test_quick_readers_read_what_careful_ones_do.py",
@@ -639,8 +641,13 @@ ROOMS: Final[dict[str, Room]] = {
         ),
     ),
     "several-files": Room(
-        ("kusanya_books.read.several_files", "kusanya_books.read.mapped_files"),
         (
+            "kusanya_books.read.several_files",
+            "kusanya_books.read.mapped_files",
+            "kusanya_books.read.receipts_in_books",
+        ),
+        (
+            "kusanya_books/test_receipts_in_books.py",
             "kusanya_books/test_files_as_people_name_them.py",
             "kusanya_books/test_statements_in_several_files.py",
             "kusanya_books/test_sheets_of_a_workbook.py",
