@@ -71,8 +71,14 @@ def night(*spans: tuple[int, list[str]], payers: Any = ()) -> Inputs:
 def test_an_operator_pays_out_itself_where_the_provider_did_not_for_a_month(
     spans: list[tuple[int, list[str]]], *, pays: bool
 ) -> None:
-    found = night(*spans).paid_by_operators
+    made = night(*spans)
+    found = made.paid_by_operators
     assert found == ({("AIRTEL_TZ", "TZS")} if pays else set())
+    # What the provider charges pays out nothing, of no channel and of none that it names.
+    assert made.statement is not None
+    charges = [made.statement.assign(kind="charge", channel=name) for name in (None, "AIRTEL_TZ")]
+    more = columns.frame(STATEMENT, pd.concat([made.statement, *charges], ignore_index=True))
+    assert msgspec.structs.replace(made, statement=more).paid_by_operators == found
 
 
 @pytest.mark.parametrize(

@@ -163,12 +163,15 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def settled_channels(self) -> frozenset[tuple[str | None, str]]:
-        """Return the channels and currencies that the settlement statement names."""
+        """Return the channels and currencies of which the settlement statement pays out anything.
+
+        What the provider itself charges may be on a line without a channel.
+        """
         if self.statement is None:
             return frozenset()
         # Lines may be a million, and this is asked for each channel.
-        named = self.statement[["channel", "currency"]].drop_duplicates()
-        return frozenset(_accounts(named))
+        named = self.statement[["channel", "currency", "kind"]].drop_duplicates()
+        return frozenset(_accounts(named[named["kind"] == "payment"]))
 
     @property
     def _settled_before(self) -> frozenset[str]:
