@@ -143,7 +143,17 @@ def refunds(made: Chain, rng: Random) -> None:
 
 
 def _some(made: Chain, number: int, rng: Random, count: int) -> list[Payment]:
-    paid = made.payments[number]
+    return _sample(rng, made.payments[number], count)
+
+
+def _some_kept(made: Chain, number: int, rng: Random, count: int) -> list[Payment]:
+    """Return some payments of a month that no line of its books gives back."""
+    back = {row["reference"] for row in made.months[number].books if row["amount"] < 0}
+    kept = [one for one in made.payments[number] if not back & {one.reference, one.receipt}]
+    return _sample(rng, kept, count)
+
+
+def _sample(rng: Random, paid: list[Payment], count: int) -> list[Payment]:
     return rng.sample(paid, min(count, len(paid)))
 
 
@@ -264,7 +274,8 @@ def day_sums_in_the_books(made: Chain, rng: Random) -> None:
 def refunds_through_the_provider(made: Chain, rng: Random) -> None:
     """Let the provider take refunds out of the payout of their day, where lines name payments."""
     for number, month in enumerate(made.months):
-        for one in [one for one in _some(made, number, rng, 2) if one.channel in made.settled]:
+        kept = _some_kept(made, number, rng, 2)
+        for one in [one for one in kept if one.channel in made.settled]:
             if not made.by_item:
                 continue
             row = next(row for row in month.settlement if row["collection_id"] == one.collection)
@@ -420,7 +431,7 @@ def _forget(made: Chain, number: int, is_forgotten: Callable[[Payment], bool]) -
 def taken_back_by_the_operator(made: Chain, rng: Random) -> None:
     """Let an operator reverse some payments on the next day, and the books give them back."""
     for number, month in enumerate(made.months):
-        for payment in _some(made, number, rng, 2):
+        for payment in _some_kept(made, number, rng, 2):
             if payment.channel in OPERATORS:
                 day = min(payment.at.date() + DAY, month.last)
                 at = at_of(day, 21)
