@@ -479,7 +479,8 @@ def charged(lines: list[Row], before: Earlier) -> list[Row]:
     result = []
     for line in lines:
         says = reading_of(line)
-        code = "settlement_charge_again" if says in seen else CHARGED
+        is_again = says in seen and line["batch_id"] is not None
+        code = "settlement_charge_again" if is_again else CHARGED
         if line["day"] > WEEK.last:
             code = "settlement_other_period"
         if says in read:

@@ -1,10 +1,12 @@
 -- What the provider itself charges, each line by itself, beside what it pays: of no collection, and
--- owed to nobody. One that an earlier period read is judged there, as is one of a later day.
+-- owed to nobody. One that an earlier period read is judged there, as is one of a later day. A batch
+-- has each once; of two without a batch, as for two transfers of a day, nobody knows.
 CREATE TEMP TABLE charges AS
 SELECT
     s.*,
     k.line_no IS NOT NULL AS is_known,
-    row_number() OVER (
+    s.batch_id IS NOT NULL
+    AND row_number() OVER (
         PARTITION BY
             s.batch_id, s.collection_id, s.business_day, s.channel, s.currency, s.net,
             k.line_no IS NOT NULL
