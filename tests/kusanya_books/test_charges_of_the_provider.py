@@ -50,8 +50,9 @@ def test_a_line_is_a_charge_where_the_mapping_names_its_words(tmp_path: Path) ->
         "2026-03-01,MPESA_TZ,B1,,Monthly fee,-500",
         "2026-03-01,,B1,,STAMP DUTY 1%,-5",
         "2026-03-01,MPESA_TZ,B1,,Monthly feedback,-7",
+        "2026-03-01,MPESA_TZ,B1,,Adjustment,0",
     )
-    assert frame["kind"].tolist() == ["payment", "charge", "charge", "payment"]
+    assert frame["kind"].tolist() == ["payment", "charge", "charge", "payment", "payment"]
     said = "kind is none of those that the mapping names: taken back"
     assert [(one.row, one.reason) for one in quality.remarks] == [(5, said)]
 
