@@ -51,10 +51,13 @@ def test_a_line_is_a_charge_where_the_mapping_names_its_words(tmp_path: Path) ->
         "2026-03-01,,B1,,STAMP DUTY 1%,-5",
         "2026-03-01,MPESA_TZ,B1,,Monthly feedback,-7",
         "2026-03-01,MPESA_TZ,B1,,Adjustment,0",
+        "2026-03-01,MPESA_TZ,B1,,Adjustment,x",
     )
     assert frame["kind"].tolist() == ["payment", "charge", "charge", "payment", "payment"]
     said = "kind is none of those that the mapping names: taken back"
-    assert [(one.row, one.reason) for one in quality.remarks] == [(5, said)]
+    assert [(one.row, one.reason) for one in quality.remarks] == [
+        *((5, said), (7, "net is not a whole number"))
+    ]
 
 
 def test_a_charge_without_a_channel_is_of_the_one_of_its_batch(tmp_path: Path) -> None:
