@@ -313,6 +313,13 @@ def test_each_provider_has_what_it_took_and_what_it_paid_out() -> None:
         {
             "channel": "MPESA_TZ",
             "currency": "TZS",
+            "net_settled": -70,
+            "open_balance": 0,
+            "break_code": "settlement_charge",
+        },
+        {
+            "channel": "MPESA_TZ",
+            "currency": "TZS",
             "net_settled": 80,
             "open_balance": 0,
             "break_code": "settlement_other_period",
@@ -320,14 +327,14 @@ def test_each_provider_has_what_it_took_and_what_it_paid_out() -> None:
     ]
     found = reconciliation.providers(daily, frame_of(SETTLED, *rows))
     assert [tuple(row.values()) for row in columns.dicts(found)] == [
-        ("AIRTEL_TZ", "TZS", 0, 0, 0, 0, 40, 0, 0, 0, -40),
-        ("MPESA_TZ", "TZS", 3, 5_700, 90, 5_610, 5_290, 80, 300, 90, 10),
-        ("TIGO_TZ", "TZS", 3, 9_000, 135, 8_865, *[None] * 5),
+        ("AIRTEL_TZ", "TZS", 0, 0, 0, 0, 40, 0, 0, 0, 0, -40),
+        ("MPESA_TZ", "TZS", 3, 5_700, 90, 5_610, 5_220, 80, 300, 70, 90, 10),
+        ("TIGO_TZ", "TZS", 3, 9_000, 135, 8_865, *[None] * 6),
     ]
     alone = reconciliation.providers(daily, None)
     assert [tuple(row.values()) for row in columns.dicts(alone)] == [
-        ("MPESA_TZ", "TZS", 3, 5_700, 90, 5_610, *[None] * 5),
-        ("TIGO_TZ", "TZS", 3, 9_000, 135, 8_865, *[None] * 5),
+        ("MPESA_TZ", "TZS", 3, 5_700, 90, 5_610, *[None] * 6),
+        ("TIGO_TZ", "TZS", 3, 9_000, 135, 8_865, *[None] * 6),
     ]
 
 

@@ -7,9 +7,7 @@ SELECT
     k.line_no IS NOT NULL AS is_known,
     s.batch_id IS NOT NULL
     AND row_number() OVER (
-        PARTITION BY
-            s.batch_id, s.collection_id, s.business_day, s.channel, s.currency, s.net,
-            k.line_no IS NOT NULL
+        PARTITION BY s.batch_id, s.collection_id, s.business_day, s.channel, s.currency, s.net
         ORDER BY s.line_no
     ) > 1 AS again
 FROM statement AS s
