@@ -14,13 +14,18 @@ from tests.kit.accounts import PLAIN_ACCOUNTS
 from tests.kit.chain import world
 from tests.kit.chain.closing import Closed, close_chain
 from tests.kit.chain.world import DAY, Chain
+from tests.kit.statements import statement_of
 
 from kusanya.errors import InputRefused
 from kusanya.store import Store
+from kusanya_books import columns
+from kusanya_books.columns import COLLECTIONS
 from kusanya_books.judge.report import ReportVerdict
+from kusanya_books.match import settlement
 from kusanya_books.pack import decisions
 from kusanya_books.read import files, several_files
 from kusanya_books.read.mapping import Layout, Mapping, to_mapping
+from kusanya_books.request.days import period
 
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 COLUMNS = {
@@ -112,6 +117,27 @@ def test_a_mapping_of_a_statement_knows_charges_and_no_other_kind() -> None:
     assert made == Mapping(statement=Layout(kinds={"charge": ("Monthly fee",)}))
     with pytest.raises(InputRefused, match="no such kind: refund, in the statement"):
         to_mapping({"statement": {"kinds": {"refund": ["Refund"]}}}, "m.toml")
+
+
+def test_a_charge_that_was_read_before_counts_beside_a_payout_that_was() -> None:
+    day = date(2026, 2, 27)
+    one = {"channel": "MPESA_TZ", "currency": "TZS", "batch_id": "B1", "day": day, "fee": None}
+    one |= {"collection_id": None, "gross": None}
+    read = statement_of(
+        [
+            {**one, "line_no": 1, "net": -500, "kind": "charge"},
+            {**one, "line_no": 2, "net": 9_800},
+        ]
+    )
+    found = settlement.match(
+        columns.empty(COLLECTIONS),
+        read,
+        period=period("2026-03"),
+        known=settlement.Known(read=read),
+    )
+    assert set(found.rows["break_code"]) == {"settlement_read_before"}
+    sums = found.bridge.set_index("line").loc["settlement_read_before"]
+    assert (sums["rows"], sums["amount"], found.unexplained) == (2, 9_300, 0)
 
 
 @pytest.fixture

@@ -614,7 +614,7 @@ def test_many_small_weeks_in_one_get_the_verdicts_of_each(
             lines += lines_of(prepared(mine, name), extra, change, item=item)
         kept = [own(chance.choice(["00", "01"]), line) for line in drawn(chance, CHARGES, 60)]
         kept += [line for line in kept if chance.random() < 0.2]
-        lines = [{**line, "line_no": place} for place, line in enumerate([*lines, *kept], start=1)]
+        lines = [{**line, "line_no": place} for place, line in enumerate([*kept, *lines], start=1)]
         booked += given_back(chance, rows, lines)
         owed = [
             {
