@@ -1,8 +1,6 @@
 """What the provider itself charges in its settlement statement: read, judged, booked, and paid."""
 
-import csv
 import shutil
-from collections import Counter
 from datetime import date
 from pathlib import Path
 from random import Random
@@ -10,9 +8,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.kit.accounts import PLAIN_ACCOUNTS
 from tests.kit.chain import world
-from tests.kit.chain.closing import Closed, close_chain
+from tests.kit.chain.closing import close_and_book, close_chain, owed
 from tests.kit.chain.world import DAY, Chain
 from tests.kit.statements import statement_of
 
@@ -156,26 +153,6 @@ def charge(made: Chain, number: int, day: date, name: str, net: int, **more: Any
     made.months[number].settlement.append({**line, **money, **more})
 
 
-def closed(made: Chain, home: Path, store: Path) -> list[tuple[Closed, Counter[str]]]:
-    """Return each close, and what all entries so far have on each account."""
-    shutil.copy(store, home / "store.db")
-    accounts = home / "accounts.toml"
-    accounts.write_text(PLAIN_ACCOUNTS)
-    found = []
-    for close in close_chain(made, home, home / "store.db", accounts=accounts):
-        held: Counter[str] = Counter()
-        for path in (home / "packs").glob("*/journals/xero.csv"):
-            with path.open(newline="") as file:
-                for row in csv.DictReader(file):
-                    held[row["*AccountCode"]] += int(row["*Amount"])
-        found.append((close, held))
-    return found
-
-
-def owed(close: Closed) -> int:
-    return sum(int(item["balance"]) for item in close.items if item["leg"] == "statement")
-
-
 @pytest.mark.parametrize("by_item", [False, True], ids=["by day", "by collection"])
 def test_a_charge_is_taken_out_of_a_payout_and_needs_nobody(
     tmp_path: Path, empty_store: Path, *, by_item: bool
@@ -185,7 +162,7 @@ def test_a_charge_is_taken_out_of_a_payout_and_needs_nobody(
     day = made.months[0].first + 9 * DAY
     charge(made, 0, day, "POCHARGE1", -700)
     made.months[0].bank.append({**world.credited("POCHARGE1", -700, day + DAY), "kind": "other"})
-    for close, held in closed(made, tmp_path, empty_store):
+    for close, held in close_and_book(made, tmp_path, empty_store):
         assert close.result.verdict is ReportVerdict.RECONCILED, close.result.sentence
         assert held["Clearing"] == owed(close)
     assert held["Charges"] == plain + 700
@@ -200,7 +177,7 @@ def test_a_charge_that_the_statement_of_its_month_did_not_have_is_booked_when_it
     for name, net in (("POCHARGE1", -700), ("POCHARGE2", -300)):
         line = {**world.credited(name, net, later + DAY), "kind": "other"}
         made.months[1].bank.append(line)
-    (march, before), (april, after) = closed(made, tmp_path, empty_store)
+    (march, before), (april, after) = close_and_book(made, tmp_path, empty_store)
     assert march.result.verdict is ReportVerdict.RECONCILED, march.result.sentence
     assert april.result.verdict is ReportVerdict.RECONCILED, april.result.sentence
     assert (before["Clearing"], after["Clearing"]) == (owed(march), owed(april))
@@ -215,7 +192,7 @@ def test_a_charge_of_the_days_after_the_period_is_booked_by_its_own_close(
     for number in (0, 1):
         charge(made, number, later, "POCHARGE1", -700)
     made.months[1].bank.append({**world.credited("POCHARGE1", -700, later + DAY), "kind": "other"})
-    (march, before), (april, after) = closed(made, tmp_path, empty_store)
+    (march, before), (april, after) = close_and_book(made, tmp_path, empty_store)
     assert march.result.verdict is ReportVerdict.RECONCILED, march.result.sentence
     assert april.result.verdict is ReportVerdict.RECONCILED, april.result.sentence
     fees = [sum(one.fee for one in month if one.channel.endswith("_TZ")) for month in made.payments]

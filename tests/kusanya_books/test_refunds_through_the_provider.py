@@ -1,17 +1,13 @@
 """What the provider takes out of its payouts for a refund, and what the books say of it."""
 
 import csv
-import shutil
-from collections import Counter
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from random import Random
 
 import pytest
-from tests.kit.accounts import PLAIN_ACCOUNTS
 from tests.kit.chain import shapes, world
-from tests.kit.chain.closing import Closed, close_chain
+from tests.kit.chain.closing import Closed, close_and_book, owed
 from tests.kit.chain.world import DAY, Chain, Payment, booked
 
 from kusanya_books.judge.report import ReportVerdict
@@ -57,20 +53,6 @@ def give_back(made: Chain, paid: Payment, number: int, day: date) -> None:
     made.months[number].books.append(line)
 
 
-def closed(made: Chain, home: Path, store: Path) -> Iterator[tuple[Closed, Counter[str]]]:
-    """Yield each close, and what all entries so far have on each account."""
-    shutil.copy(store, home / "store.db")
-    accounts = home / "accounts.toml"
-    accounts.write_text(PLAIN_ACCOUNTS)
-    for close in close_chain(made, home, home / "store.db", accounts=accounts):
-        held: Counter[str] = Counter()
-        for path in (home / "packs").glob("*/journals/xero.csv"):
-            with path.open(newline="") as file:
-                for row in csv.DictReader(file):
-                    held[row["*AccountCode"]] += int(row["*Amount"])
-        yield close, held
-
-
 def given_back(close: Closed) -> dict[str, list[int]]:
     """Return what each provider kept for refunds, what it owes, and what nothing explains."""
     assert close.result.folder is not None
@@ -80,10 +62,6 @@ def given_back(close: Closed) -> dict[str, list[int]]:
     return {row["channel"]: [int(row[name] or 0) for name in names] for row in rows}
 
 
-def owed(close: Closed) -> int:
-    return sum(int(item["balance"]) for item in close.items if item["leg"] == "statement")
-
-
 @pytest.mark.parametrize("gives_fee", [False, True])
 def test_what_is_taken_back_and_given_back_in_a_month_needs_nobody_and_is_booked(
     made: Chain, paid: Payment, tmp_path: Path, empty_store: Path, *, gives_fee: bool
@@ -91,7 +69,7 @@ def test_what_is_taken_back_and_given_back_in_a_month_needs_nobody_and_is_booked
     day, fee = paid.at.date() + 3 * DAY, paid.fee if gives_fee else 0
     take_back(made, paid, 0, day, "POREFUND1", fee=fee)
     give_back(made, paid, 0, day)
-    for close, held in closed(made, tmp_path, empty_store):
+    for close, held in close_and_book(made, tmp_path, empty_store):
         assert close.result.verdict is ReportVerdict.RECONCILED, close.result.sentence
         assert held["Clearing"] == owed(close)
         assert held["Refunds"] == paid.amount - fee
@@ -106,7 +84,7 @@ def test_what_is_taken_back_is_open_until_the_books_give_it_back(
     fee = paid.fee if gives_fee else 0
     take_back(made, paid, 0, paid.at.date() + 3 * DAY, "POREFUND1", fee=fee)
     give_back(made, paid, 1, made.months[1].first + 4 * DAY)
-    (march, then), (april, now) = closed(made, tmp_path, empty_store)
+    (march, then), (april, now) = close_and_book(made, tmp_path, empty_store)
     [item] = [one for one in march.items if one["break_code"] == "settlement_taken_back"]
     assert (int(item["amount"]), march.result.verdict) == (paid.amount - fee, ReportVerdict.BREAKS)
     assert (then["Clearing"], then["Refunds"]) == (owed(march), 0)
@@ -124,7 +102,7 @@ def test_what_was_given_back_may_be_taken_back_by_a_later_payout(
     take_back(made, paid, 1, day, "POREFUND1", credited=last + 3 * DAY)
     # The books of April begin with the last days of March.
     give_back(made, paid, 1, last)
-    (march, _), (april, now) = closed(made, tmp_path, empty_store)
+    (march, _), (april, now) = close_and_book(made, tmp_path, empty_store)
     assert march.result.verdict is ReportVerdict.RECONCILED
     assert april.result.verdict is ReportVerdict.RECONCILED, april.result.sentence
     assert (now["Clearing"], now["Refunds"]) == (owed(april), paid.amount)
@@ -134,7 +112,7 @@ def test_what_is_taken_back_of_an_earlier_month_is_of_a_payment_that_is_known(
     made: Chain, paid: Payment, tmp_path: Path, empty_store: Path
 ) -> None:
     take_back(made, paid, 1, made.months[1].first + 9 * DAY, "POREFUND1")
-    _, (april, now) = closed(made, tmp_path, empty_store)
+    _, (april, now) = close_and_book(made, tmp_path, empty_store)
     [item] = [one for one in april.items if one["standing"] == "break"]
     assert (item["break_code"], int(item["amount"])) == ("settlement_taken_back", paid.amount)
     assert now["Clearing"] + now["Suspense"] == owed(april)
@@ -148,7 +126,7 @@ def test_one_line_of_the_books_explains_one_that_takes_back(
     take_back(made, paid, 0, day, "POREFUND2")
     give_back(made, paid, 0, day)
     give_back(made, paid, 1, made.months[1].first + DAY)
-    (march, _), (april, now) = closed(made, tmp_path, empty_store)
+    (march, _), (april, now) = close_and_book(made, tmp_path, empty_store)
     [item] = [one for one in march.items if one["break_code"] == "settlement_taken_back"]
     assert int(item["amount"]) == paid.amount
     # A second refund is more than was paid: the books have a break of their own.
@@ -166,7 +144,7 @@ def test_a_line_of_the_books_that_is_given_again_explains_nothing_more(
     give_back(made, paid, 0, day)
     # The books of April begin with the last days of March.
     give_back(made, paid, 1, day)
-    (march, _), (april, _) = closed(made, tmp_path, empty_store)
+    (march, _), (april, _) = close_and_book(made, tmp_path, empty_store)
     assert (march.result.verdict is ReportVerdict.RECONCILED) == (month == 1)
     [item] = [one for one in april.items if one["standing"] == "break"]
     assert (item["break_code"], int(item["amount"])) == ("settlement_taken_back", paid.amount)
@@ -183,7 +161,7 @@ def test_what_is_taken_back_after_the_period_is_booked_once_though_two_files_hav
     take_back(made, paid, 1, day, "POREFUND1")
     give_back(made, paid, 1, day)
     shapes.read_on(made, Random(5))  # noqa: S311 - a repeatable choice
-    (march, then), (april, now) = closed(made, tmp_path, empty_store)
+    (march, then), (april, now) = close_and_book(made, tmp_path, empty_store)
     assert march.result.verdict is ReportVerdict.RECONCILED, march.result.sentence
     assert (then["Clearing"], then["Refunds"]) == (owed(march), 0)
     assert april.result.verdict is ReportVerdict.RECONCILED, april.result.sentence

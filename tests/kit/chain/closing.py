@@ -1,11 +1,14 @@
 """Closing a chain of months, each with the pack of the one before, as a shop does."""
 
 import csv
+import shutil
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from tests.kit.accounts import PLAIN_ACCOUNTS
 from tests.kit.chain import world
 from tests.kit.chain.checker import GRACE, Given, Open, Paid, Said, open_after
 
@@ -89,6 +92,27 @@ def close_chain(
         grace = 2 * GRACE if is_nightly else GRACE
         known = open_after(closes, _paid(made, number), has_books=has_books, said=said, grace=grace)
         yield Closed(number, result, _open_items(result), known)
+
+
+def close_and_book(
+    made: world.Chain, home: Path, empty_store: Path
+) -> Iterator[tuple[Closed, Counter[str]]]:
+    """Yield each close, and what all entries so far have on each account, in a folder's store."""
+    shutil.copy(empty_store, home / "store.db")
+    accounts = home / "accounts.toml"
+    accounts.write_text(PLAIN_ACCOUNTS)
+    for each in close_chain(made, home, home / "store.db", accounts=accounts):
+        held: Counter[str] = Counter()
+        for path in (home / "packs").glob("*/journals/xero.csv"):
+            with path.open(newline="") as file:
+                for row in csv.DictReader(file):
+                    held[row["*AccountCode"]] += int(row["*Amount"])
+        yield each, held
+
+
+def owed(close: Closed) -> int:
+    """Return what the open items of a close wait for, less what was paid out too much."""
+    return sum(int(item["balance"]) for item in close.items if item["leg"] == "statement")
 
 
 def _learn(store: Path, made: world.Chain, number: int) -> None:
