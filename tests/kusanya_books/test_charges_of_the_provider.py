@@ -116,6 +116,33 @@ def test_a_mapping_of_a_statement_knows_charges_and_no_other_kind() -> None:
         to_mapping({"statement": {"kinds": {"refund": ["Refund"]}}}, "m.toml")
 
 
+@pytest.mark.parametrize(
+    ("other", "code"),
+    [
+        ({}, "settlement_charge_again"),
+        ({"channel": "TIGO_TZ"}, "settlement_charge"),
+        ({"channel": None}, "settlement_charge"),
+        ({"collection_id": "col_1"}, "settlement_charge"),
+        ({"batch_id": "B2"}, "settlement_charge"),
+        ({"currency": "KES"}, "settlement_charge"),
+        ({"net": -501}, "settlement_charge"),
+        ({"day": date(2026, 3, 28)}, "settlement_charge"),
+    ],
+    ids=str,
+)
+def test_a_charge_stands_twice_where_all_that_it_says_does(
+    other: dict[str, Any], code: str
+) -> None:
+    one = {"channel": "MPESA_TZ", "currency": "TZS", "batch_id": "B1", "net": -500, "fee": None}
+    one |= {"collection_id": None, "gross": None, "day": date(2026, 3, 27), "kind": "charge"}
+    lines = [{**one, "line_no": 1}, {**one, **other, "line_no": 2}]
+    found = settlement.match(
+        columns.empty(COLLECTIONS), statement_of(lines), period=period("2026-03")
+    )
+    codes = dict(zip(found.rows["line_no"], found.rows["break_code"], strict=True))
+    assert codes == {1: "settlement_charge", 2: code}
+
+
 def test_a_charge_that_was_read_before_counts_beside_a_payout_that_was() -> None:
     day = date(2026, 2, 27)
     one = {"channel": "MPESA_TZ", "currency": "TZS", "batch_id": "B1", "day": day, "fee": None}

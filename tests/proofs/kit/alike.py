@@ -10,6 +10,7 @@ _LOOK: Final = "it only asks for the closer look, which then finds no contradict
 _LAST: Final = "the last of the ranks stays the last"
 _BACK: Final = "each payment is more than 0, and a line of 0 is called that before all else"
 _NO_FEE: Final = "a fee of 0 adds nothing to a sum"
+_NO_ZERO: Final = "a payout of 0 is paid by nothing, and is not among them"
 
 ALIKE: Final[dict[str, dict[str, str]]] = {
     "verifier": {
@@ -82,6 +83,14 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
         ),
     },
     "legs": {
+        "bank/by_sum: '>' became '>=' in "
+        "'SELECT DISTINCT currency, amount > 0 AS is_above FROM rest_p'": _NO_ZERO,
+        "bank/by_sum: '>' became '>=' in 'AND (p.amount > 0 OR NOT k.is_above)'": _NO_ZERO,
+        "bank/by_sum: '>' became '>=' in 'WHERE p.amount > 0'": _NO_ZERO,
+        "bank/by_sum: '>' became '>=' in "
+        "'SELECT c.* FROM rest_credits AS c ANTI JOIN together AS t ON'": (
+            "a credit is above 0 or below"
+        ),
         "operator/answer: '2' became '3' in "
         "\"CASE rule.standing WHEN 'break' THEN 0 WHEN 'expected' THEN \"": _LAST,
         "operator/met: '=' became '<>' in "
