@@ -63,8 +63,11 @@ def of_settlement(reader: SheetReader, net: Any, *, known: tuple[str, ...]) -> t
     """
     kind = named(reader, known=known)
     if reader.layout.kinds:
-        unsaid = (kind.isna() & (net < 0)).fillna(False).astype(bool)
-        reader.warn(unsaid, "kind is none of those that the mapping names: taken back", "net")
+        reader.warn(
+            kind.isna() & (net < 0),
+            "kind is none of those that the mapping names: taken back",
+            "net",
+        )
     kind = kind.fillna("payment")
     return _signed(reader, net, kind), kind
 

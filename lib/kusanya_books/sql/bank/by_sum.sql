@@ -4,7 +4,7 @@ SELECT p.*
 FROM open_payouts AS p
 ANTI JOIN by_order AS o ON o.id = p.id
 ANTI JOIN by_day AS d ON d.id = p.id
-WHERE p.day IS NOT NULL AND p.amount <> 0;
+WHERE p.day IS NOT NULL;
 
 CREATE TEMP TABLE rest_credits AS
 SELECT c.*

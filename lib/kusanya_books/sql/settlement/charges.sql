@@ -21,7 +21,7 @@ SELECT
     NULL::VARCHAR AS unit_paid,
     CASE
         WHEN is_known THEN 'settlement_read_before'
-        WHEN coalesce(business_day > {last_day}, FALSE) THEN 'settlement_other_period'
+        WHEN business_day > {last_day} THEN 'settlement_other_period'
         WHEN again THEN 'settlement_charge_again'
         ELSE 'settlement_charge'
     END AS break_code,
