@@ -15,7 +15,7 @@ from tests.kit.movements import movements_of
 from kusanya_books import columns
 from kusanya_books.columns import RECEIPTS
 from kusanya_books.judge.report import ReportVerdict
-from kusanya_books.read import receipts_in_books
+from kusanya_books.read.store import known_receipts
 
 PAID = {"receipt": "QGH7", "reference": "INV-1", "collection_id": "col_1"}
 
@@ -31,12 +31,12 @@ def test_a_line_that_names_a_receipt_is_of_what_the_statement_says_it_is_for(
     spelling: str, kind: str
 ) -> None:
     books = books_of({"reference": spelling, "kind": kind}, {"reference": "INV-2"})
-    found = receipts_in_books.by_statements(books, movements_of(PAID))
+    found = known_receipts.books_by_statements(books, movements_of(PAID))
     assert names(found) == [("INV-1", "col_1"), ("INV-2", None)]
     only = movements_of({**PAID, "collection_id": None})
-    assert names(receipts_in_books.by_statements(books, only))[0] == ("INV-1", None)
+    assert names(known_receipts.books_by_statements(books, only))[0] == ("INV-1", None)
     only = movements_of({**PAID, "reference": None})
-    assert names(receipts_in_books.by_statements(books, only))[0] == (spelling, "col_1")
+    assert names(known_receipts.books_by_statements(books, only))[0] == (spelling, "col_1")
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,14 @@ def test_a_line_that_names_a_receipt_is_of_what_the_statement_says_it_is_for(
 )
 def test_a_receipt_of_no_one_payment_stays_what_the_books_say(moved: list[dict[str, Any]]) -> None:
     books = books_of({"reference": "QGH7"})
-    assert names(receipts_in_books.by_statements(books, movements_of(*moved))) == [("QGH7", None)]
+    assert names(known_receipts.books_by_statements(books, movements_of(*moved))) == [
+        ("QGH7", None)
+    ]
 
 
 def test_a_line_that_names_its_collection_is_of_that_one() -> None:
     books = books_of({"reference": "QGH7", "collection_id": "col_9"}, {"reference": None})
-    found = receipts_in_books.by_statements(books, movements_of(PAID))
+    found = known_receipts.books_by_statements(books, movements_of(PAID))
     assert names(found) == [("QGH7", "col_9"), (None, None)]
 
 
@@ -66,7 +68,7 @@ def test_a_receipt_that_an_earlier_close_kept_names_its_collection() -> None:
     one = {"receipt": "QGH7", "collection_id": "col_1"}
     kept = columns.from_dicts(RECEIPTS, [one, {"receipt": "QGH8", "collection_id": "col_2"}])
     books = books_of({"reference": "qgh7"}, {"reference": "INV-2"})
-    found = receipts_in_books.by_kept(books, kept)
+    found = known_receipts.books_by_kept(books, kept)
     assert names(found) == [("qgh7", "col_1"), ("INV-2", None)]
 
 

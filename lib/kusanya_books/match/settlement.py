@@ -29,7 +29,7 @@ from kusanya_books.request import earlier_period
 from kusanya_books.request.days import Period
 from kusanya_books.request.earlier_period import READ, Compared, EarlierPeriod
 from kusanya_books.request.quality import with_unread
-from kusanya_books.request.report_inputs import Inputs
+from kusanya_books.request.report_inputs import Inputs, payments_of
 from kusanya_books.request.tolerance import (
     PLAIN,
     SETTLE_DAYS,
@@ -144,17 +144,12 @@ def of(inputs: Inputs, *, everything: bool = True) -> SettlementMatch | None:
 
 def paid_for(statement: pd.DataFrame | None, before: Compared | None) -> PaidFor:
     """Return what the lines of a statement are for; without one it is like the one before it."""
-    if statement is not None and not (lines := _payments(statement)).empty:
+    if statement is not None and not (lines := payments_of(statement)).empty:
         item = bool(lines["collection_id"].notna().any())
         return PaidFor(item, item or bool(lines["channel"].notna().any()))
     if before is None:
         return PaidFor(item=False, by_channel=True)
     return PaidFor(before.by_item, before.by_item or earlier_period.ALL not in before.settled)
-
-
-def _payments(statement: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines that are for collections, and not what the provider itself charges."""
-    return statement[statement["kind"] == "payment"]
 
 
 def _owed(carried: EarlierPeriod, statement: pd.DataFrame) -> pd.DataFrame:
@@ -191,7 +186,7 @@ def match(
     is what else is known of the payouts, `books` say what was given back.
     Raises ValueError for a statement of both kinds, and for collections of both modes.
     """
-    named = _payments(statement)["collection_id"].notna()
+    named = payments_of(statement)["collection_id"].notna()
     if named.any() and not named.all():
         raise ValueError("the statement names a collection on some lines and not on others")
     with open_engine(collections, books) as engine:

@@ -9,16 +9,10 @@ import pandas as pd
 
 from kusanya.errors import InputRefused
 from kusanya.text import safe
-from kusanya_books.read import (
-    files,
-    movements,
-    receipts_in_books,
-    several_files,
-    spreadsheets,
-    tariff_file,
-)
+from kusanya_books.read import files, movements, several_files, spreadsheets, tariff_file
 from kusanya_books.read.mapping import Layout, Mapping, read_mapping
 from kusanya_books.read.mappings import SHIPPED, shipped
+from kusanya_books.read.store import known_receipts
 from kusanya_books.request.close_request import CloseRequest
 from kusanya_books.request.quality import Quality
 
@@ -75,7 +69,8 @@ def read(request: CloseRequest) -> dict[str, Any]:
     if moved:
         found["movements"] = pd.concat(moved, ignore_index=True)
         if "ledger" in found:
-            found["ledger"] = receipts_in_books.by_statements(found["ledger"], found["movements"])
+            read = found["ledger"], found["movements"]
+            found["ledger"] = known_receipts.books_by_statements(*read)
     if request.tariff:
         found["tariff"] = tariff_file.read(Path(request.tariff))
     return found

@@ -43,9 +43,8 @@ STATEMENT_MAY: Final = (
     *("batch_id", "collection_id", "business_day", "channel", "gross", "fee", "count"),
     *("kind", "details"),
 )
-PAYMENT: Final = "payment"
 CHARGE: Final = "charge"
-STATEMENT_KINDS: Final = (PAYMENT, CHARGE)
+STATEMENT_KINDS: Final = ("payment", CHARGE)
 MOVEMENT_NEEDS: Final[Needs] = (_AMOUNT, ("currency",), ("at",))
 MOVEMENT_MAY: Final = (
     *("reference", "collection_id", "receipt", "channel", "status", "kind", "details"),

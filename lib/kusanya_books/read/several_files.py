@@ -8,9 +8,9 @@ import pandas as pd
 
 from kusanya.errors import InputRefused
 from kusanya_books.columns import MOVEMENTS
-from kusanya_books.read.mapping import CHARGE
 from kusanya_books.request.earlier_period import READ
 from kusanya_books.request.quality import Quality, Remark
+from kusanya_books.request.report_inputs import payments_of
 
 Read = tuple[pd.DataFrame, Quality]
 """The lines of a file and its account."""
@@ -24,7 +24,7 @@ def settlement(read: Sequence[Read]) -> tuple[pd.DataFrame, tuple[Quality, ...]]
     names collections or channels and another one does not.
     """
     for column, what in (("collection_id", "collections"), ("channel", "channels")):
-        payments = ((frame[frame["kind"] != CHARGE], account) for frame, account in read)
+        payments = ((payments_of(frame), account) for frame, account in read)
         names = {
             bool(frame[column].notna().any()): account for frame, account in payments if len(frame)
         }

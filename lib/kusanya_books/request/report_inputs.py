@@ -171,7 +171,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
             return frozenset()
         # Lines may be a million, and this is asked for each channel.
         named = self.statement[["channel", "currency", "kind"]].drop_duplicates()
-        return frozenset(_accounts(named[named["kind"] == "payment"]))
+        return frozenset(_accounts(payments_of(named)))
 
     @property
     def _settled_before(self) -> frozenset[str]:
@@ -297,6 +297,11 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         With one, the period is not closed: rows may be missing from the file, or were not read.
         """
         return tuple(load for load in self.quality if load.total and load.total.difference)
+
+
+def payments_of(statement: pd.DataFrame) -> pd.DataFrame:
+    """Return a settlement statement's lines for collections: not what the provider charges."""
+    return statement[statement["kind"] == "payment"]
 
 
 def _accounts(lines: pd.DataFrame) -> Iterator[tuple[str | None, str]]:

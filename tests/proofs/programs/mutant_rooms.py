@@ -644,7 +644,7 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "kusanya_books.read.several_files",
             "kusanya_books.read.mapped_files",
-            "kusanya_books.read.receipts_in_books",
+            "kusanya_books.read.store.known_receipts",
         ),
         (
             "kusanya_books/test_receipts_in_books.py",

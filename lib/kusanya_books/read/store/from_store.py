@@ -14,7 +14,7 @@ from kusanya_books import columns
 from kusanya_books.columns import KEYS, LEDGER
 from kusanya_books.engine.engine import Source
 from kusanya_books.engine.on_disk import save_frame
-from kusanya_books.read import months, receipts_in_books
+from kusanya_books.read import months
 from kusanya_books.read.store import (
     collections_on_disk,
     elsewhere,
@@ -59,7 +59,8 @@ def inputs(
             if "movements" in files_read or "ledger" in files_read:
                 files_read["receipts"] = moment.receipts()
             if "ledger" in files_read:
-                books = receipts_in_books.by_kept(files_read["ledger"], files_read["receipts"])
+                kept = files_read["receipts"]
+                books = known_receipts.books_by_kept(files_read["ledger"], kept)
                 files_read["ledger"] = save_frame(LEDGER, books) if is_on_disk else books
             named, more = moment.elsewhere(collections, files_read)
             feed = moment.feed(opened)
