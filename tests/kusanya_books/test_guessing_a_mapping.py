@@ -95,6 +95,8 @@ def read_again(path: Path, toml: str, role: str) -> pd.DataFrame:
         ("Date,Description,Debit,Credit,Balance\n2026-03-05,PAYOUT,,5000,5000\n", "bank",
          [TZS], [5_000]),
         (PAID_OUT, "statement", [], [1_964, 982]),
+        ("Date,Gross Amount,Fee Amount\n2026-03-05,TZS 2000,36\n2026-03-06,TZS 1000,18\n",
+         "statement", [], [1_964, 982]),
         (MOVED, "operator", [], [5_000, -50]),
     ],
 )  # fmt: skip
@@ -249,7 +251,7 @@ def test_a_banks_format_needs_no_mapping(tmp_path: Path, role: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("date,network,currency,gross,fee\n2026-03-05,MPESA_TZ,TZS,2000,36\n", "looks like net"),
+        ("net,currency,receipt\n1964,TZS,R1\n", "looks like business_day"),
         ("reference,amount\nINV-1,5000\n", "looks like booked_at"),
     ],
 )

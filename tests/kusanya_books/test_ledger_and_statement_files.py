@@ -15,7 +15,7 @@ from kusanya_books.columns import LEDGER, STATEMENT
 from kusanya_books.read import files, spreadsheets
 from kusanya_books.read.mapping import Layout, read_mapping
 from kusanya_books.request.days import cutoff
-from kusanya_books.request.quality import account, remarks
+from kusanya_books.request.quality import FileTotal, account, remarks
 
 openpyxl: Any = import_module("openpyxl")
 PLAIN = "reference,amount,currency,booked_at\n"
@@ -278,6 +278,57 @@ def test_a_statement_is_read_by_day_and_says_when_its_net_is_odd(write: Any) -> 
         pd.Timestamp("2026-03-06"),
     ]
     assert reasons(quality) == [(3, "warned", "net is not gross less fee")]
+
+
+DAYS = (("2026-03-05", 1_000, 18), ("2026-03-06", -200, -4), ("2026-03-08", 500, 0))
+
+
+@pytest.mark.parametrize("has_net", [True, False])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_statement_may_take_its_fees_off_and_leave_out_its_net(
+    write: Any, has_net: bool, sign: int
+) -> None:
+    lines: list[tuple[Any, ...]] = [("day", "ccy", "gross", "fee", "net")]
+    lines += [(day, "TZS", gross, sign * fee, gross - fee) for day, gross, fee in DAYS]
+    lines += [("Total", "", 1_300, sign * 14, 1_286)]
+    width = 5 if has_net else 4
+    path = write("\n".join(",".join(map(str, line[:width])) for line in lines))
+    frame, quality = files.statement(path)
+    assert frame[["gross", "fee", "net"]].to_numpy().tolist() == [
+        [gross, fee, gross - fee] for _, gross, fee in DAYS
+    ]
+    assert quality.total == FileTotal(currency="TZS", stated=1_286, rows=3, read=1_286, unread=0)
+    assert [reason for reason in reasons(quality) if reason[1] != "skipped"] == [
+        (1, "warned", "read as currency"),
+        (1, "warned", "read as business_day"),
+    ]
+
+
+def test_of_gross_and_fee_alone_a_fee_may_be_empty_and_a_gross_may_not(write: Any) -> None:
+    path = write(
+        "business_day,gross,fee\n2026-03-05,TZS 1000,18\n2026-03-06,TZS 500,\n"
+        "2026-03-07,,5\n2026-03-08,TZS 300,-6\nTotal,TZS 1500,\n"
+    )
+    frame, quality = files.statement(path)
+    assert frame["net"].tolist() == [982, 500]
+    assert frame["currency"].tolist() == ["TZS", "TZS"]
+    assert [reason for reason in reasons(quality) if reason[1] == "rejected"] == [
+        (4, "rejected", "gross is missing"),
+        (5, "rejected", "fee has another sign than its gross, and no net says why"),
+    ]
+    assert quality.total is None, "a total that names no fee says nothing of the net"
+
+
+def test_a_statement_of_gross_alone_is_refused(write: Any) -> None:
+    with pytest.raises(InputRefused, match="without a net has a gross and a fee"):
+        files.statement(write("business_day,currency,gross\n2026-03-05,TZS,1000\n"))
+
+
+def test_sums_above_the_table_are_no_header(write: Any) -> None:
+    path = write(
+        "Gross:,1000\nFee:,18\nNet:,982\n\nDay,Ccy,Gross,Fee,Net\n2026-03-05,TZS,1000,18,982\n"
+    )
+    assert files.statement(path)[0]["net"].tolist() == [982]
 
 
 def test_a_statement_by_collection_needs_no_day_but_a_collection_on_every_line(write: Any) -> None:

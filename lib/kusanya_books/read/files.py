@@ -79,17 +79,15 @@ def ledger(
 def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Quality]:
     """Read a settlement statement: a line per day and channel, or per collection.
 
-    Raises InputRefused when the file as a whole cannot be used.
+    Where it has no net, that is gross less fee. Raises InputRefused when the file as a whole
+    cannot be used.
     """
     form = layout or Layout()
     sheet = spreadsheets.read(path, form, fits_of(form, STATEMENT_NEEDS))
     reader = SheetReader(sheet, form, STATEMENT_NEEDS, STATEMENT_MAY)
     named = reader.text("collection_id")
     dated = reader.has("business_day")
-    # What a provider takes back or charges is a line below zero.
-    gross, fee = reader.number("gross", signed=True), reader.number("fee", signed=True)
-    said = reader.number("net", required=True, signed=True)
-    written = reader.written
+    gross, fee, said, written = _sums_of_statement(reader)
     net, kind = kinds.of_settlement(reader, said, known=STATEMENT_KINDS)
     entries = reader.skipped.isna() & (kind != CHARGE)
     if not dated and (named.isna() & entries).any():
@@ -117,6 +115,36 @@ def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Q
     reader.numbers_in_text()
     kept, quality = reader.finish("statement", amount=net, currency=currency, written=said)
     return columns.frame(STATEMENT, frame[kept]), quality
+
+
+def _sums_of_statement(reader: SheetReader) -> tuple[Any, Any, Any, Any]:
+    """Return gross, fee and net of a settlement statement, and the currency beside its amounts.
+
+    What a provider takes back or charges is a line below zero. A fee has the sign of its gross; one
+    that is written as what is taken off, below zero, is read so where the net says it.
+    """
+    has_net = reader.has("net")
+    if not (has_net or reader.has("fee")):
+        raise InputRefused("a statement without a net has a gross and a fee on every line")
+    gross = reader.number("gross", required=not has_net, signed=True)
+    written = reader.written
+    fee = reader.number("fee", signed=True)
+    if has_net:
+        net = reader.number("net", required=True, signed=True)
+        taken_off = _are_both(gross - fee != net, gross + fee == net)
+        return gross, fee.mask(taken_off, -fee), net, reader.written
+    opposed = _are_both(gross < 0, fee > 0) | _are_both(gross > 0, fee < 0)
+    agreeing = _are_both(gross > 0, fee > 0) | _are_both(gross < 0, fee < 0)
+    if not (agreeing & reader.kept()).any():
+        fee = fee.mask(opposed, -fee)
+    else:
+        reader.reject(opposed, "fee has another sign than its gross, and no net says why", "fee")
+    # A line without a fee has none; a total that names no fee says nothing of the net.
+    return gross, fee, gross - fee.mask(fee.isna() & reader.skipped.isna(), 0), written
+
+
+def _are_both(one: Any, other: Any) -> Any:
+    return (one & other).fillna(False).astype(bool)
 
 
 def _of_batch(channel: Any, batch: Any, kind: Any) -> Any:

@@ -37,7 +37,7 @@ _COLUMNS: Final[dict[str, tuple[Needs, tuple[str, ...]]]] = {
     "ledger": (LEDGER_NEEDS, LEDGER_MAY),
     "operator": (MOVEMENT_NEEDS, MOVEMENT_MAY),
     "bank": (MOVEMENT_NEEDS, MOVEMENT_MAY),
-    "statement": (STATEMENT_NEEDS, (*STATEMENT_MAY,)),
+    "statement": (STATEMENT_NEEDS, STATEMENT_MAY),
 }
 _DATES: Final = ("booked_at", "at", "business_day")
 _MONEY: Final = ("amount", "money_in", "money_out", "fee", "balance", "net", "gross")
@@ -270,7 +270,7 @@ class _Looks:
     def _currency(self, columns: dict[str, Any], uncertain: list[str]) -> None:
         if "currency" in columns:
             return
-        money = self._text(columns, ("amount", "money_in", "money_out", "net"))
+        money = self._text(columns, ("amount", "money_in", "money_out", "net", "gross"))
         mark = numbers.mark_of(money)
         read = [numbers.read(text, thousands=mark) for text in money]
         said = {name for one in read for name in one.currencies.dropna()}

@@ -38,11 +38,10 @@ LEDGER_NEEDS: Final[Needs] = (_AMOUNT, ("currency",), ("booked_at",))
 LEDGER_MAY: Final = (
     *("reference", "collection_id", "fee", "channel", "status", "kind", "details"),
 )
-STATEMENT_NEEDS: Final[Needs] = (("currency",), ("net",))
-STATEMENT_MAY: Final = (
-    *("batch_id", "collection_id", "business_day", "channel", "gross", "fee", "count"),
-    *("kind", "details"),
+STATEMENT_NEEDS: Final[Needs] = (
+    *(("currency",), ("net", "gross"), ("business_day", "collection_id")),
 )
+STATEMENT_MAY: Final = ("batch_id", "channel", "fee", "count", "kind", "details")
 CHARGE: Final = "charge"
 STATEMENT_KINDS: Final = ("payment", CHARGE)
 MOVEMENT_NEEDS: Final[Needs] = (_AMOUNT, ("currency",), ("at",))

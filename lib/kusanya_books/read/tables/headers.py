@@ -23,7 +23,10 @@ KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "amount": ("amount", "transaction amount", "amount tzs", "kiasi", "kiasi cha fedha"),
     "net": ("net amount", "kiasi halisi"),
     "gross": ("gross amount", "kiasi cha jumla"),
-    "fee": ("fee", "fees", "charge", "charges", "service charge", "ada", "makato", "tozo"),
+    "fee": (
+        *("fee", "fees", "fee amount", "charge", "charges", "charge amount", "service charge"),
+        *("ada", "makato", "tozo"),
+    ),
     "currency": ("ccy", "currency code", "sarafu"),
     "channel": ("network", "mtandao", "njia"),
     "reference": (

@@ -94,14 +94,17 @@ class SheetReader(RowAccount):
             if lacks and not (group == ("currency",) and self._has_words_beside_amounts()):
                 self._refuse(group[0])
         self.skipped = footers.skipped(
-            sheet, layout, date=self._first(_DATES), amounts=self._all(_AMOUNTS)
+            sheet,
+            layout,
+            date=self._first(_DATES),
+            amounts=self._all(_AMOUNTS) or self._all(("gross",)),
         )
         self.reject(self.index.isin(list(sheet.long)), _LONG)
         self._mark = layout.thousands or self._proven_mark()
         self.written: Any = self._nothing()
 
     def _has_words_beside_amounts(self) -> bool:
-        columns = [self.columns[name] for name in _AMOUNTS if self.has(name)]
+        columns = [self.columns[name] for name in (*_AMOUNTS, "gross") if self.has(name)]
         return any(text.str.contains("[A-Za-z]", regex=True).any() for text in columns)
 
     def _all(self, names: tuple[str, ...]) -> list[str]:
