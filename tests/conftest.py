@@ -1,4 +1,4 @@
-"""What every test shares: one asynchronous backend, the three tiers, and where tests write."""
+"""What every test shares: one asynchronous backend, the four tiers, and where tests write."""
 
 import gc
 import os
@@ -16,7 +16,9 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from tests.kit.databases import Databases
 
-_TIERS = ("commit", "ci", "release")
+_TIERS = ("commit", "merge", "ci", "release")
+_ROUNDS = {"commit": 0, "merge": 0, "ci": 1, "release": 2}
+"""Which number of a test's `scale` marker each tier takes."""
 _MEMORY = Path("/dev/shm")  # noqa: S108 - every file in it is made by tempfile
 _ENOUGH_BYTES = 4 * 2**30
 """What a run may write at once, its servers' databases among it."""
@@ -51,8 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # it: the tests that press Ctrl-C would wait for ever.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     _write_into_memory()
-    everyday = config.getoption("--tier") == "commit"
-    settings.load_profile("commit" if everyday else "longer")
+    same_each_time = config.getoption("--tier") in {"commit", "merge"}
+    settings.load_profile("commit" if same_each_time else "longer")
     ledger = config.getoption("--ledger")
     if ledger is not None and not hasattr(config, "workerinput"):
         from tests.kit.ledger import Ledger
@@ -85,8 +87,8 @@ has such a file left while the others have nothing."""
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what belongs to a longer tier than the one asked for; let a long proof take long."""
     reached = _TIERS[: _TIERS.index(config.getoption("--tier")) + 1]
-    beyond = [tier for tier in ("ci", "release") if tier not in reached]
-    dropped = [item for item in items if any(item.get_closest_marker(tier) for tier in beyond)]
+    beyond = [tier for tier in _TIERS if tier not in reached]
+    dropped = [item for item in items if any(map(item.get_closest_marker, beyond))]
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = [item for item in items if item not in dropped]
@@ -166,6 +168,6 @@ def rounds(request: pytest.FixtureRequest) -> int:
     marker = request.node.get_closest_marker("scale")
     if marker is None:
         pytest.fail("a test that asks for rounds carries @pytest.mark.scale(commit, ci, release)")
-    count: int = marker.args[_TIERS.index(request.config.getoption("--tier"))]
+    count: int = marker.args[_ROUNDS[request.config.getoption("--tier")]]
     request.node.user_properties.append(("rounds", count))
     return count

@@ -237,6 +237,7 @@ def polled(identifier: str, status: Status, reference: str, mode: Mode) -> Obser
     )
 
 
+@pytest.mark.merge
 def test_the_examples_of_a_shops_tests_pass(tmp_path: Path) -> None:
     tests = [block for block in examples("lib/README.md") if "payment_service" in block]
     (tmp_path / "test_shop.py").write_text("\n\n".join(tests), encoding="utf-8")

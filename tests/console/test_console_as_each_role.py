@@ -41,6 +41,7 @@ def console(store: Store, clock: ManualClock, **options: Any) -> ConsoleApp:
     return console_on(store, mode=Mode.LIVE, clock=clock, **plain, **options)
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 @pytest.mark.parametrize("role", ROLES)
 async def test_every_screen_is_read_and_no_phone_is_seen_by_who_only_looks(
@@ -81,6 +82,7 @@ def test_who_only_looks_reads_of_no_oddity_that_others_do_not(logins: Callable[[
         assert len(plain[id_]) >= len(kinds), id_
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 @pytest.mark.parametrize("role", ROLES[1:])
 async def test_an_act_above_a_role_is_refused_in_words_and_leaves_nothing(

@@ -303,6 +303,7 @@ async def test_a_revealed_phone_is_audited_and_masked_again_after_half_a_minute(
         assert "255754000001" not in shown(app), "leaving the screen masks it"
 
 
+@pytest.mark.merge
 @pytest.mark.spec("post-1")
 async def test_a_replay_sends_the_same_key_and_bytes_once_it_is_confirmed(  # noqa: PLR0917 - fixtures
     opened: OpenConsole,

@@ -125,6 +125,7 @@ async def test_a_changed_record_is_drawn_anew_in_its_place(
         assert table(app).cursor == f"col_{8:016}"
 
 
+@pytest.mark.merge
 async def test_the_keys_reach_both_ends_of_a_long_list_and_come_back(
     opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
@@ -146,6 +147,7 @@ async def test_the_keys_reach_both_ends_of_a_long_list_and_come_back(
         assert table(app).follow
 
 
+@pytest.mark.merge
 async def test_paging_down_shows_every_record_once_and_in_order(
     console: Build, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:

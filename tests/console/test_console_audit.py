@@ -105,6 +105,7 @@ def test_an_empty_audit_says_what_would_stand_there(picture: Any) -> None:
     assert picture(SIZES[0], "7")
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 async def test_the_audit_is_narrowed_by_actor_act_and_day(
     opened: OpenConsole, acts: None, at_rest: AtRest

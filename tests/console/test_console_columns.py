@@ -49,6 +49,7 @@ async def click_heading(pilot: Pilot[Any], at_rest: AtRest, word: str) -> None:
     await at_rest(pilot)
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 async def test_columns_are_hidden_moved_and_widened_and_stay_for_the_next_session(
     console: Any, seed: Any, at_rest: AtRest, tmp_path: Path
@@ -162,6 +163,7 @@ async def test_a_list_with_an_order_of_its_own_says_so(
         assert [row.id for row in app.console_screen.table.excerpt.rows] == before  # type: ignore[union-attr]
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 async def test_the_palette_arranges_the_matches_of_a_lookup(
     opened: OpenConsole, seed: Any, at_rest: AtRest

@@ -240,6 +240,7 @@ async def test_the_disable_fuse_of_the_endpoint_stands_with_the_attempts(
         assert "in 29 min" in said
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 @pytest.mark.parametrize("status", ["enabled", "disabled"])
 async def test_no_retry_is_promised_of_an_endpoint_that_the_sender_has_disabled(

@@ -41,6 +41,7 @@ def actions(store: Store, clock: ManualClock) -> StoreActions:
     return StoreActions(store, actor="asha", clock=clock, profile="main")
 
 
+@pytest.mark.merge
 async def test_a_reading_that_fails_is_named_with_its_cause_and_the_others_go_on(
     opened: OpenConsole, seed: Any, at_rest: AtRest, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,6 +81,7 @@ async def test_a_feed_that_fails_leaves_the_console_and_comes_back(
         assert "updated 0 s ago" in lines(app)[0]
 
 
+@pytest.mark.merge
 async def test_a_lookup_that_fails_shows_no_story_of_another_text(
     opened: OpenConsole, seed: Any, at_rest: AtRest, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +122,7 @@ async def test_an_action_that_breaks_does_not_say_that_nothing_happened(
         assert "receipt 9XK" not in "".join(lines(app)[15:22])
 
 
+@pytest.mark.merge
 async def test_a_note_is_read_whole_and_with_its_author(
     opened: OpenConsole, seed: Any, store: Store, clock: ManualClock
 ) -> None:
@@ -134,6 +137,7 @@ async def test_a_note_is_read_whole_and_with_its_author(
             assert "receipt 9XK41PLM2" in flat(app)
 
 
+@pytest.mark.merge
 async def test_a_number_typed_beside_the_box_is_looked_up_and_runs_no_command(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
@@ -170,6 +174,7 @@ async def test_a_number_typed_beside_the_box_is_looked_up_and_runs_no_command(
         assert app.console_screen.NAME == "intents", "who rests between two keys wants two screens"
 
 
+@pytest.mark.merge
 async def test_a_paste_anywhere_on_lookup_replaces_and_its_own_key_begins_anew(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
@@ -214,6 +219,7 @@ async def test_older_rows_keep_their_time_of_day(
         assert "02 Feb 15:24:07" in shown(app), "the card tells the second"
 
 
+@pytest.mark.merge
 async def test_who_acknowledges_after_another_reads_it_and_is_named_so(  # noqa: PLR0917 - fixtures
     opened: OpenConsole, seed: Any, at_rest: AtRest, store: Store, clock: ManualClock,
     actions: StoreActions,

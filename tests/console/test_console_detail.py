@@ -202,6 +202,7 @@ async def test_the_parts_of_the_detail_follow_one_another(
         assert "▸card" not in shown(app), "without intents there is no card and no part"
 
 
+@pytest.mark.merge
 async def test_the_customers_sentence_is_copied_on_every_screen_with_a_payment(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
@@ -248,6 +249,7 @@ async def test_the_card_is_copied_and_kept_in_a_file_of_its_owner(
         assert (tmp_path / "kusanya-card-live-INV-482901-2.txt").exists(), "nothing is overwritten"
 
 
+@pytest.mark.merge
 async def test_a_card_that_cannot_be_kept_says_why(
     opened: OpenConsole, seed: Any, at_rest: AtRest, tmp_path: Path
 ) -> None:
@@ -318,6 +320,7 @@ async def test_the_rail_shows_the_place_in_time_and_a_click_goes_there(
         assert screen.table.follow
 
 
+@pytest.mark.merge
 async def test_the_box_is_reached_again_from_the_story(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:

@@ -141,6 +141,7 @@ def test_no_screen_gives_one_key_to_two_commands() -> None:
         assert len(keys) == len(set(keys)), entry.name
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 @pytest.mark.parametrize("screen", WITHOUT_A_SERVICE)
 @pytest.mark.parametrize(

@@ -139,6 +139,7 @@ def test_what_the_other_mode_says_of_a_known_collection_is_news(
     assert row.contradictions == 1
 
 
+@pytest.mark.merge
 def test_a_backlog_is_read_in_bounded_steps_and_its_age_is_reported(
     store: Store, seed: Any, clock: ManualClock
 ) -> None:

@@ -147,6 +147,7 @@ def test_a_payment_of_the_shift_before_that_becomes_final_now_is_in_the_figures(
     assert handover.as_json(found)["became_final"] == found.finals
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 async def test_the_page_follows_the_clock_into_the_next_shift_unless_somebody_leafs_back(
     opened: OpenConsole, shift: None, at_rest: AtRest, clock: ManualClock

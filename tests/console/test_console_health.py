@@ -98,6 +98,7 @@ async def test_enter_on_a_line_of_health_opens_the_rows_behind_it(  # noqa: PLR0
         assert f"filter {narrowed}" in shown(app)
 
 
+@pytest.mark.merge
 async def test_a_figure_counts_exactly_the_rows_that_enter_opens(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
@@ -113,6 +114,7 @@ async def test_a_figure_counts_exactly_the_rows_that_enter_opens(
         assert len(screen.table.excerpt.rows) == count
 
 
+@pytest.mark.merge
 async def test_enter_on_an_odd_payment_opens_its_story(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
@@ -209,6 +211,7 @@ async def test_a_channel_of_which_no_prompt_is_open_keeps_its_column(
         assert "M-Pesa" in heads
 
 
+@pytest.mark.merge
 async def test_an_alarm_is_muted_for_as_long_as_one_writes_and_stays_on_the_screen(
     opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
@@ -277,6 +280,7 @@ async def test_an_acknowledged_oddity_leaves_the_inbox_and_is_counted(
         assert "1 acknowledged" in shown(app)
 
 
+@pytest.mark.merge
 async def test_what_is_no_alarm_cannot_be_acknowledged_and_looking_acknowledges_nothing(
     console: Build, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
@@ -310,6 +314,7 @@ async def test_zoom_shows_the_part_under_the_cursor_alone(
         assert "open prompts" in shown(app)
 
 
+@pytest.mark.merge
 async def test_the_cursor_stays_in_view_and_a_double_click_opens(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
@@ -342,6 +347,7 @@ async def test_the_report_is_kept_in_a_file(
         assert path.read_text() == app.clipboard
 
 
+@pytest.mark.merge
 async def test_the_other_mode_begins_with_empty_windows_and_asks_nothing(
     opened: OpenConsole,
     seed: Any,

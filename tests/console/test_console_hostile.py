@@ -23,6 +23,8 @@ from kusanya.store import Store
 from kusanya.store.records import IntentState, Note, Verdict
 from kusanya.wire import Mode
 
+pytestmark = pytest.mark.merge
+
 WALK = """
 import asyncio, gc, json, sys
 from collections import Counter

@@ -66,6 +66,7 @@ async def test_the_window_moves_on_with_the_clock_and_a_new_intent_appears(
         assert any("INV-431008" in line for line in lines(app))
 
 
+@pytest.mark.merge
 async def test_what_nobody_works_on_stands_behind_the_unknown_and_in_every_header(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:

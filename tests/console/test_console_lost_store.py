@@ -208,6 +208,7 @@ async def test_nothing_that_was_never_read_is_a_zero_on_any_screen(
                 assert "not read: the store cannot be read" in said, key
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("key", ["1", "2", "5"])
 async def test_what_stands_beside_a_row_is_not_told_before_it_is_read(
     *, key: str, lossy: Lossy, on: On, clock: ManualClock, at_rest: AtRest, make_seed: Any

@@ -244,6 +244,7 @@ async def test_intents_are_marked_copied_noted_and_exported(
     assert "+2557540" not in "".join(sheet), "phones are masked"
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 async def test_matches_of_a_lookup_are_marked_until_something_else_is_looked_up(
     opened: OpenConsole, seed: Any, at_rest: AtRest, tmp_path: Path

@@ -152,6 +152,7 @@ async def test_while_the_store_is_lost_health_is_dimmed_and_calls_nothing_health
         assert app.screen.has_class("-lost")
 
 
+@pytest.mark.merge
 async def test_stuck_prompts_wrong_modes_and_closing_windows_stand_in_every_header(
     opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:

@@ -111,6 +111,7 @@ async def test_the_first_line_says_as_of_when_on_every_screen_and_time_stands(
             assert key != "1" or "created" in line_of(as_of), "it was paid later"
 
 
+@pytest.mark.merge
 async def test_nothing_is_asked_or_changed_in_the_past_and_each_key_says_why(
     as_of: PastApp, at_rest: AtRest
 ) -> None:
@@ -187,6 +188,7 @@ async def test_a_replay_holds_no_whole_phone(
 CONSOLE = (sys.executable, "-m", "kusanya_console.cli", "console")
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("kind", ["as-of", "replay"])
 def test_the_command_shows_the_past_and_leaves_nothing_behind(  # noqa: PLR0917 - fixtures
     store: Store, seed: Any, clock: ManualClock, tmp_path: Path, on_a_terminal: Any, kind: str

@@ -55,6 +55,7 @@ async def typed(pilot: Pilot[Any], at_rest: AtRest, text: str) -> None:
     await at_rest(pilot)
 
 
+@pytest.mark.merge
 async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
     opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
@@ -88,6 +89,7 @@ async def test_a_person_decides_a_closed_intent_with_a_reason_and_it_is_audited(
         assert "? 2 unknown" in shown(app)
 
 
+@pytest.mark.merge
 async def test_a_decision_names_the_collection_that_it_became(
     opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
@@ -141,6 +143,7 @@ async def test_a_collection_of_another_order_is_refused_with_what_differs(
         assert store.audit.page().rows[0].outcome.startswith("failed: col_77 is not what became")
 
 
+@pytest.mark.merge
 async def test_a_collection_that_nobody_could_look_at_takes_a_word_of_its_own(
     opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
@@ -175,6 +178,7 @@ async def test_an_open_window_is_no_matter_for_a_person(
         assert store.audit.page().rows == ()
 
 
+@pytest.mark.merge
 async def test_an_intent_that_was_resolved_meanwhile_is_not_decided_and_the_attempt_is_audited(
     opened: OpenConsole, store: Store, seed: Any, actions: StoreActions, at_rest: AtRest
 ) -> None:
@@ -191,6 +195,7 @@ async def test_an_intent_that_was_resolved_meanwhile_is_not_decided_and_the_atte
         assert row.outcome == "failed: this intent is settled already"
 
 
+@pytest.mark.merge
 async def test_a_note_on_an_intent_stands_on_its_card_and_finds_its_payment_later(  # noqa: PLR0917 - fixtures
     opened: OpenConsole,
     store: Store,
@@ -216,6 +221,7 @@ async def test_a_note_on_an_intent_stands_on_its_card_and_finds_its_payment_late
         assert "SMS 9XK77" in shown(app), "it is part of the story"
 
 
+@pytest.mark.merge
 async def test_the_card_of_an_intent_without_a_collection_is_kept_too(
     opened: OpenConsole, seed: Any, at_rest: AtRest, tmp_path: Any
 ) -> None:
@@ -231,6 +237,7 @@ async def test_the_card_of_an_intent_without_a_collection_is_kept_too(
         assert app.clipboard == '{"amount":1}'
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "said", ["0799 123 456", "+255799123456", "255 799-123-456", "0799123456789"]
 )
@@ -251,6 +258,7 @@ async def test_an_unknown_phone_is_echoed_nowhere_but_in_the_box(
         assert "beginning of the reference" not in rest, "no hint about references for a phone"
 
 
+@pytest.mark.merge
 async def test_a_pasted_phone_is_not_repeated_by_the_palette(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
@@ -263,6 +271,7 @@ async def test_a_pasted_phone_is_not_repeated_by_the_palette(
         assert not any("0754000902" in line for line in lines)
 
 
+@pytest.mark.merge
 async def test_a_match_in_the_other_mode_is_counted_and_the_way_there_is_named(
     opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
@@ -274,6 +283,7 @@ async def test_a_match_in_the_other_mode_is_counted_and_the_way_there_is_named(
         assert "the other mode" in shown(app)
 
 
+@pytest.mark.merge
 async def test_other_payments_of_the_customer_stand_below_the_story(
     opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
@@ -288,6 +298,7 @@ async def test_other_payments_of_the_customer_stand_below_the_story(
         assert "INV-482004" in below
 
 
+@pytest.mark.merge
 async def test_a_remapped_key_works_and_is_the_one_that_is_shown(
     console: Build, seed: Any, at_rest: AtRest
 ) -> None:

@@ -58,6 +58,7 @@ def test_hostile_text_is_shown_as_text(
     assert picture(size, *SCREENS[screen], text=typed)
 
 
+@pytest.mark.merge
 def test_several_matches_are_listed_above_the_story(seed: Any, picture: Any) -> None:
     seed.busy()
     assert picture(MEDIUM, "3", text="INV-4820")
@@ -85,6 +86,7 @@ def test_too_small_a_terminal_gets_one_line(seed: Any, picture: Any) -> None:
     assert picture((59, 15))
 
 
+@pytest.mark.merge
 def test_ascii_replaces_glyphs_and_no_word(seed: Any, picture: Any) -> None:
     seed.busy()
     assert picture(MEDIUM, "j", "j", ascii=True)
@@ -113,6 +115,7 @@ def test_test_mode_is_said_in_words_and_a_paused_list_says_so(seed: Any, picture
     assert picture(MEDIUM, "P", mode=Mode.TEST)
 
 
+@pytest.mark.merge
 @in_both_languages
 @on_two_sizes
 def test_a_replay_in_live_mode_waits_for_the_word(
@@ -131,12 +134,14 @@ def test_a_key_that_is_off_says_why(size: tuple[int, int], seed: Any, picture: A
     assert picture(size, "c")
 
 
+@pytest.mark.merge
 @in_both_languages
 def test_a_filter_that_cannot_be_read_is_named_under_its_box(seed: Any, picture: Any) -> None:
     seed.busy(20)
     assert picture((80, 24), "slash", text="failed colour:red")
 
 
+@pytest.mark.merge
 @in_both_languages
 @on_two_sizes
 def test_a_decision_asks_what_it_became_and_how_one_knows(
@@ -164,6 +169,7 @@ def test_health_counts_a_week(seed: Any, clock: ManualClock, picture: Any) -> No
     assert picture(MEDIUM, "4", "plus", "plus", "j", "j", "j")
 
 
+@pytest.mark.merge
 def test_the_largest_payments_come_first(seed: Any, picture: Any) -> None:
     seed.busy()
     assert picture(MEDIUM, "o", "o", "j")
@@ -178,6 +184,7 @@ def test_the_parts_of_a_payment(part: int, size: tuple[int, int], seed: Any, pic
     assert picture(size, "j", "j", "j", *keys, *(["z"] if size == SIZES[0] else []))
 
 
+@pytest.mark.merge
 @on_two_sizes
 def test_an_unknown_phone_is_not_repeated(size: tuple[int, int], seed: Any, picture: Any) -> None:
     seed.busy(5)
@@ -223,6 +230,7 @@ def test_the_light_theme_on_other_screens(screen: str, seed: Any, picture: Any) 
     assert picture(MEDIUM, *SCREENS[screen], theme="kusanya-light")
 
 
+@pytest.mark.merge
 @in_both_languages
 @on_two_sizes
 @pytest.mark.parametrize("screen", ["live", "health", "intents"])

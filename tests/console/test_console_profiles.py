@@ -26,6 +26,7 @@ async def test_the_palette_offers_the_other_profiles_and_ends_this_console(
     assert app.return_code == 0
 
 
+@pytest.mark.merge
 def test_another_profile_is_shown_and_one_without_a_store_leads_back(
     tmp_path: Path, on_a_terminal: Callable[..., tuple[int, bytes]]
 ) -> None:

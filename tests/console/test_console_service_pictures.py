@@ -59,6 +59,7 @@ NEXT = "right_square_bracket"
 LISTS = {"endpoints": ("j",), "phones": (NEXT, "j"), "faults": (NEXT, NEXT), "keys": (NEXT,) * 3}
 
 
+@pytest.mark.merge
 @in_both_languages
 @medium_every_day
 @pytest.mark.parametrize("which", LISTS)
@@ -66,18 +67,22 @@ def test_each_list_of_the_service(which: str, size: tuple[int, int], pictured: A
     assert pictured(size, "6", *LISTS[which])
 
 
+@pytest.mark.merge
 def test_a_disabled_endpoint_says_what_is_held(pictured: Any) -> None:
     assert pictured(MEDIUM, "6", "j", "j")
 
 
+@pytest.mark.merge
 def test_the_card_takes_the_lists_place_where_there_is_no_room_for_both(pictured: Any) -> None:
     assert pictured((80, 24), "6", "j", "d")
 
 
+@pytest.mark.merge
 def test_read_only_the_acts_are_listed_and_off(pictured: Any) -> None:
     assert pictured(MEDIUM, "6", service_admin=None, actions=None)
 
 
+@pytest.mark.merge
 @in_both_languages
 @on_two_sizes
 def test_a_delete_waits_for_its_word(size: tuple[int, int], pictured: Any) -> None:

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.anyio
 Build = Callable[..., ConsoleApp]
 
 
+@pytest.mark.merge
 async def test_the_keys_of_a_story_work_at_once_and_3_goes_to_the_box(
     opened: OpenConsole, seed: Any, at_rest: AtRest, slow_fingers: Callable[[], float]
 ) -> None:
@@ -35,6 +36,7 @@ async def test_the_keys_of_a_story_work_at_once_and_3_goes_to_the_box(
         assert any("found by reference" in line for line in lines(app)), "the old text gave way"
 
 
+@pytest.mark.merge
 async def test_a_hidden_screen_reads_nothing(
     opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
@@ -66,6 +68,7 @@ async def test_enter_opens_the_story_of_the_record_under_the_cursor(
         assert screen._details.story.row.reference == pointed
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "typed", ["0754000555", "+255 754-000-555", "INV-482902", f"col_{902:016}", f"evt_{902:016}"]
 )
@@ -79,6 +82,7 @@ async def test_the_box_takes_whatever_the_customer_reads_out(
         assert any("INV-482902" in line and "○ created" in line for line in lines(app))
 
 
+@pytest.mark.merge
 async def test_escape_leaves_the_box_step_by_step(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
@@ -103,6 +107,7 @@ async def test_copying_says_that_the_text_was_sent_and_not_that_it_arrived(
         assert any("reference sent to the terminal's clipboard" in line for line in lines(app))
 
 
+@pytest.mark.merge
 async def test_the_palette_goes_through_the_colours_and_a_foreign_theme_is_taken(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
@@ -137,6 +142,7 @@ async def test_times_are_written_in_eat_utc_or_as_ages(
         assert any("9 s " in line and "INV-482900" in line for line in lines(app))
 
 
+@pytest.mark.merge
 async def test_the_palette_runs_a_command_by_its_name(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:
@@ -149,6 +155,7 @@ async def test_the_palette_runs_a_command_by_its_name(
         assert app.console_screen.NAME == "deliveries"
 
 
+@pytest.mark.merge
 async def test_clicking_every_cell_of_hostile_text_fires_no_action(
     opened: OpenConsole, hostile: Any, at_rest: AtRest
 ) -> None:
@@ -163,6 +170,7 @@ async def test_clicking_every_cell_of_hostile_text_fires_no_action(
         assert app.return_code is None
 
 
+@pytest.mark.merge
 async def test_the_customers_sentence_and_the_card_are_copied_without_the_phone(
     opened: OpenConsole, seed: Any, clock: ManualClock, at_rest: AtRest
 ) -> None:
@@ -187,6 +195,7 @@ async def test_the_customers_sentence_and_the_card_are_copied_without_the_phone(
         assert "54000" not in app.clipboard
 
 
+@pytest.mark.merge
 async def test_without_colour_every_word_is_the_same(
     console: Build, seed: Any, at_rest: AtRest
 ) -> None:
@@ -241,6 +250,7 @@ async def test_a_held_key_fetches_one_story_when_the_cursor_rests(
         assert any("story ──" in line for line in lines(app))
 
 
+@pytest.mark.merge
 async def test_a_reference_pasted_into_the_palette_opens_its_story(
     opened: OpenConsole, seed: Any, at_rest: AtRest
 ) -> None:

@@ -102,6 +102,7 @@ TASKS = {
 }
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 @pytest.mark.parametrize("size", SIZES)
 async def test_ten_tasks_of_support_take_as_many_keys_as_the_readme_says(  # noqa: PLR0917 - fixtures

@@ -109,6 +109,7 @@ def benign_path(tmp_path: Path, clock: ManualClock, make_seed: Any) -> Path:
     return path
 
 
+@pytest.mark.merge
 def test_a_console_whose_terminal_has_gone_ends_although_it_still_writes(benign_path: Path) -> None:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
@@ -139,6 +140,7 @@ _QUIET = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{_RESTLE
 )
 
 
+@pytest.mark.merge
 def test_a_console_ends_with_its_terminal_although_no_signal_says_so(benign_path: Path) -> None:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
@@ -163,6 +165,7 @@ def test_a_console_ends_with_its_terminal_although_no_signal_says_so(benign_path
         child.wait()
 
 
+@pytest.mark.merge
 def test_a_crash_leaves_with_a_status_and_without_data(benign_path: Path) -> None:
     status, written = run_on_a_terminal(_RUN.replace("{step}", _CRASH.strip()), benign_path)
     after_exit = written.rsplit(b"\x1b[?1049l", 1)[-1]

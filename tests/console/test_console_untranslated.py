@@ -160,6 +160,7 @@ def build(opened: Any, store: Store, clock: ManualClock) -> Build:
     return building
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 @pytest.mark.parametrize("way", range(len(MONEY)), ids=lambda place: f"{MONEY[place][0]}-{place}")
 async def test_no_screen_and_no_dialog_shows_english_of_ours(
@@ -174,6 +175,7 @@ async def test_no_screen_and_no_dialog_shows_english_of_ours(
         assert await walked(app, pilot, at_rest, steps) == {}
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 async def test_the_service_screen_and_its_dialogs_show_none(build: Build, at_rest: Any) -> None:
     async with build(Mode.TEST) as (app, pilot):
@@ -182,6 +184,7 @@ async def test_the_service_screen_and_its_dialogs_show_none(build: Build, at_res
         assert await walked(app, pilot, at_rest, SERVICE) == {}
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 async def test_the_senders_log_and_a_resend_show_none(
     build: Build, seed: Any, at_rest: Any, clock: ManualClock
@@ -194,6 +197,7 @@ async def test_the_senders_log_and_a_resend_show_none(
         assert await walked(app, pilot, at_rest, SENDER) == {}
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 async def test_the_palette_and_what_it_changes_show_none(
     build: Build, seed: Any, at_rest: Any

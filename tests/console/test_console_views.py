@@ -22,6 +22,7 @@ def typed(text: str) -> list[str]:
     return [names.get(letter, letter) for letter in text]
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 async def test_a_filter_is_saved_under_a_name_and_applied_by_it(
     opened: OpenConsole, seed: Any, store: Store, actions: StoreActions, at_rest: AtRest
@@ -44,6 +45,7 @@ async def test_a_filter_is_saved_under_a_name_and_applied_by_it(
         assert "no view was saved as @nobody; there are @fraud" in shown(app)
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 async def test_the_palette_applies_and_deletes_a_view(
     opened: OpenConsole, seed: Any, store: Store, actions: StoreActions, at_rest: AtRest
@@ -67,6 +69,7 @@ async def test_the_palette_applies_and_deletes_a_view(
     ]  # fmt: skip
 
 
+@pytest.mark.merge
 @pytest.mark.anyio
 async def test_nothing_is_saved_without_writes_a_filter_or_a_name(
     opened: OpenConsole, seed: Any, store: Store, actions: StoreActions, at_rest: AtRest

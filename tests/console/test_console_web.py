@@ -151,6 +151,7 @@ async def test_the_socket_needs_the_cookie_too(path: Path) -> None:
         assert caught.value.status == 403
 
 
+@pytest.mark.merge
 async def test_a_visitor_sees_and_drives_a_console_whose_process_knows_no_secret(
     path: Path,
 ) -> None:
@@ -180,6 +181,7 @@ async def test_a_visitor_sees_and_drives_a_console_whose_process_knows_no_secret
         assert not runs(pid)
 
 
+@pytest.mark.merge
 async def test_an_export_is_handed_to_the_visitors_browser_once(path: Path) -> None:
     async with serving(path) as (console, visitor):
         assert await status(visitor, console.address) == 200
@@ -204,6 +206,7 @@ async def test_an_export_is_handed_to_the_visitors_browser_once(path: Path) -> N
             assert await status(visitor, f"{console.origin}/download/{key}") == 404
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "nonsense", ["", "[", '{"a":1}', '["stdin", 7]', '["sh", "id"]', "[" * 60_000]
 )
@@ -220,6 +223,7 @@ async def test_what_no_page_of_ours_sends_ends_the_visit(
     assert caplog.records == []
 
 
+@pytest.mark.merge
 async def test_a_size_of_thousands_of_digits_is_no_size(path: Path) -> None:
     async with serving(path) as (console, visitor):
         assert await status(visitor, console.address) == 200
@@ -228,6 +232,7 @@ async def test_a_size_of_thousands_of_digits_is_no_size(path: Path) -> None:
             assert await read_until(socket, bool)
 
 
+@pytest.mark.merge
 async def test_there_is_a_bound_on_consoles_at_once(path: Path) -> None:
     async with serving(path) as (console, visitor):
         assert await status(visitor, console.address) == 200
@@ -261,6 +266,7 @@ NO_UPGRADES: dict[str, dict[str, str]] = {
 }
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("broken", NO_UPGRADES)
 async def test_a_broken_handshake_takes_no_place(path: Path, broken: str) -> None:
     async with serving(path) as (console, visitor):
@@ -272,6 +278,7 @@ async def test_a_broken_handshake_takes_no_place(path: Path, broken: str) -> Non
             assert await read_until(socket, bool)
 
 
+@pytest.mark.merge
 async def test_a_visitor_who_is_cut_off_at_once_frees_the_place(path: Path) -> None:
     async with serving(path) as (console, visitor):
         assert await status(visitor, console.address) == 200
@@ -322,6 +329,7 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.merge
 def test_writes_in_a_browser_are_refused(path: Path) -> None:
     ended = run("--web", "--allow-writes", f"--store={path}")
     assert ended.returncode == 2
@@ -329,6 +337,7 @@ def test_writes_in_a_browser_are_refused(path: Path) -> None:
     assert ended.stdout == ""
 
 
+@pytest.mark.merge
 def test_a_store_that_is_not_there_is_reported_before_an_address(tmp_path: Path) -> None:
     ended = run("--web", f"--store={tmp_path / 'none.db'}")
     assert ended.returncode == 1
@@ -347,6 +356,7 @@ def children_of(pid: int) -> set[int]:
     return {int(child) for task in tasks for child in task.read_text().split()}
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 async def test_the_end_of_the_command_is_the_end_of_every_process(
     path: Path, how: signal.Signals

@@ -178,6 +178,7 @@ async def test_a_page_of_another_origin_gets_no_socket(path: Path) -> None:
         assert console.pids == ()
 
 
+@pytest.mark.merge
 async def test_a_person_acts_in_their_own_name_as_far_as_their_role_goes(
     path: Path, store: Store
 ) -> None:
@@ -219,6 +220,7 @@ async def test_a_person_acts_in_their_own_name_as_far_as_their_role_goes(
     assert (note.author, note.text) == ("asha", "seen at the till")
 
 
+@pytest.mark.merge
 async def test_a_role_that_was_taken_away_ends_the_console_of_its_person_alone(path: Path) -> None:
     roles: dict[str, Role] = {"asha": Role.DECIDE, "juma": Role.ACT}
     asked: asyncio.Queue[None] = asyncio.Queue()
@@ -299,6 +301,7 @@ def test_a_role_is_taken_from_the_configuration_as_it_stands_now(
     assert not asyncio.run(door.still_admits(asha))
 
 
+@pytest.mark.merge
 async def test_one_person_opens_so_many_and_leaves_room_for_others(path: Path) -> None:
     async with serving(path) as (console, proxy):
 

@@ -29,6 +29,7 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[int, list[bytes]]:
     return process.returncode, out.splitlines()
 
 
+@pytest.mark.merge
 def test_a_demo_prints_a_line_a_second_and_ends_with_a_converged_summary(tmp_path: Path) -> None:
     code, lines = finish(start(tmp_path / "demo", "--seconds=6", "--speed=20", "--rate=3"))
     summary = msgspec.json.decode(lines[-1], type=Summary)
@@ -62,6 +63,7 @@ def test_a_demo_that_is_killed_goes_on_at_its_next_start(tmp_path: Path) -> None
         assert len(set(collections)) == len(collections) == summary.collections
 
 
+@pytest.mark.merge
 def test_a_demo_reports_that_one_of_its_processes_died(tmp_path: Path) -> None:
     demo = start(tmp_path / "demo", "--seconds=60")
     assert demo.stdout is not None

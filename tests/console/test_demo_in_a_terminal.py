@@ -17,6 +17,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+pytestmark = pytest.mark.merge
+
 DEADLINE_S = 60
 
 

@@ -355,6 +355,7 @@ def test_the_end_of_input_ends_it(
     assert capsys.readouterr().out.count("\nlast 60 minutes: ") == 2
 
 
+@pytest.mark.merge
 def test_the_command_answers_what_is_piped_into_it(
     store: Store, seed: Seed, tmp_path: Path
 ) -> None:

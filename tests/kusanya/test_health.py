@@ -299,6 +299,7 @@ def test_a_prompt_is_forgotten_after_an_hour_in_which_its_end_would_have_been_le
     assert mpesa.forgotten == forgotten
 
 
+@pytest.mark.merge
 def test_old_open_prompts_do_not_hide_a_channel_that_hangs_now(store: Store) -> None:
     for number in range(1_100):
         polled(store, collection(f"old{number}", at=NOON - timedelta(days=2, seconds=number)))

@@ -71,6 +71,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report_pages, "_PAIRS_SHOWN", 205)
 
 
+@pytest.mark.merge
 @pytest.mark.usefixtures("_small")
 @pytest.mark.parametrize("long", [100, 5_000], ids=["a column at a time", "row by row"])
 def test_the_pack_is_that_of_a_month_in_memory(
@@ -96,6 +97,7 @@ def test_the_pack_is_that_of_a_month_in_memory(
     assert packs[True]["csv/matched.raw.csv"].count(b"\r\n") == 1 + PAYMENTS - 3 - 4
 
 
+@pytest.mark.merge
 @pytest.mark.usefixtures("_small")
 def test_a_month_on_disk_is_read_as_frames_where_somebody_asks(home: Path) -> None:
     kept, plain = month(home, is_on_disk=True), month(home, is_on_disk=False)
@@ -109,6 +111,7 @@ def test_a_month_on_disk_is_read_as_frames_where_somebody_asks(home: Path) -> No
     assert kept.quality == plain.quality
 
 
+@pytest.mark.merge
 def test_the_first_page_has_hashes_whole_beside_the_ends_of_long_names(
     home: Path, tmp_path: Path
 ) -> None:

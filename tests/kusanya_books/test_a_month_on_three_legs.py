@@ -47,6 +47,7 @@ def broken(leg: Leg | None, *keys: str) -> "Counter[tuple[str, str]]":
     return found
 
 
+@pytest.mark.merge
 @pytest.mark.scale(1, 4, 12)
 def test_every_fault_of_a_month_is_found_named_advised_and_bridged_to_zero(rounds: int) -> None:
     for seed in range(rounds):

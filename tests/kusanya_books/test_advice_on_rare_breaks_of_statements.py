@@ -201,6 +201,7 @@ def broken(made: Report) -> list[str]:
     return sorted(found.loc[found["standing"] == "break", "break_code"])
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("code", CASES)
 def test_march_has_the_break_and_no_other(march_of: March, code: str) -> None:
     march = march_of(code)
@@ -208,6 +209,7 @@ def test_march_has_the_break_and_no_other(march_of: March, code: str) -> None:
     assert march.verdict(max_breaks=0) is ReportVerdict.BREAKS
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("code", [code for code, case in CASES.items() if case.again is not None])
 def test_march_closed_again_by_the_advice_has_none(close_month: Close, code: str) -> None:
     case = CASES[code]
@@ -216,6 +218,7 @@ def test_march_closed_again_by_the_advice_has_none(close_month: Close, code: str
     assert march.verdict() is ReportVerdict.NOT_PROVEN, march.findings.to_string()
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("code", CASES)
 def test_in_april_what_was_advised_clears_it_and_brings_no_other(
     close_month: Close, march_of: March, code: str
@@ -233,6 +236,7 @@ def test_in_april_what_was_advised_clears_it_and_brings_no_other(
     assert april.page("rolled_forward").frame["foots"].all()
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("code", [code for code in CASES if code != "bank_line_again"])
 def test_in_april_what_nobody_did_is_still_open(
     close_month: Close, march_of: March, code: str
@@ -251,6 +255,7 @@ def test_in_april_what_nobody_did_is_still_open(
     assert april.page("rolled_forward").frame["foots"].all()
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("given_back", "endings", "left"),
     [
@@ -280,6 +285,7 @@ def test_fees_of_single_payments_are_given_back_in_one_sum(
     assert april.page("rolled_forward").frame["foots"].all()
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("given_back", "ending"), [(0, "still open"), (13, "still open"), (14, "cleared")]
 )
@@ -300,6 +306,7 @@ def test_fees_of_the_next_month_clear_those_of_the_last_only_by_what_is_given_ba
     assert left["balance"].sum() == (0 if ending == "cleared" else given_back - 14)
 
 
+@pytest.mark.merge
 def test_a_line_of_nobody_is_not_taken_for_another_payment_of_its_day_and_amount(
     close_month: Close,
 ) -> None:
@@ -339,6 +346,7 @@ def payouts_of(*rows: tuple[str, int]) -> pd.DataFrame:
     return columns.frame(STATEMENT, pd.DataFrame(lines))
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("is_named", [True, False])
 def test_a_payout_that_never_came_is_not_paid_by_the_credit_of_another(
     close_month: Close, *, is_named: bool
@@ -363,6 +371,7 @@ def test_a_payout_that_never_came_is_not_paid_by_the_credit_of_another(
     assert april.page("carried").frame["ending"].tolist() == ["still open"]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("by", "owed"),
     [
@@ -413,6 +422,7 @@ def of_days(inputs: Inputs, due: pd.DataFrame, before: Compared) -> list[dict[st
     return carried_payouts.of_days(inputs, due, lines, before=before)[0]
 
 
+@pytest.mark.merge
 def test_what_became_due_since_waits_as_long_as_its_channel_pays_out_late() -> None:
     day = pd.Timestamp(2026, 3, 20)
     due = columns.frame(

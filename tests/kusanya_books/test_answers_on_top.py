@@ -42,6 +42,7 @@ def flat_fee(fee: int) -> pd.DataFrame:
     return columns.frame(TARIFF, {name: [value] for name, value in row.items()})
 
 
+@pytest.mark.merge
 def test_the_fee_audit_says_each_finding_with_its_count_and_sum(
     sample: Inputs, collections_of: Make
 ) -> None:

@@ -57,6 +57,7 @@ SECOND = lines_of(20_000, (2, 4_000), (15, 1_000), (29, 9), name="b.csv")
 BOTH = {"opening balance": 20_500, "closing balance": 26_279, "not in the balances": 0}
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("leg", ["operator", "bank"])
 def test_two_wallets_or_accounts_have_each_its_own_balances(collections_of: Make, leg: str) -> None:
     assert said(collections_of, [*FIRST, *SECOND], leg) == BOTH
@@ -66,6 +67,7 @@ def test_two_wallets_or_accounts_have_each_its_own_balances(collections_of: Make
         assert said(collections_of, one, leg)["not in the balances"] == 0
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("leg", ["operator", "bank"])
 def test_files_of_one_after_the_other_are_one_wallet(collections_of: Make, leg: str) -> None:
     halves = [{**line, "input": f"{line['at'].day // 10}.csv"} for line in FIRST]
@@ -76,11 +78,13 @@ def test_files_of_one_after_the_other_are_one_wallet(collections_of: Make, leg: 
     assert said(collections_of, [*halves[:2], *later], leg) == lacking
 
 
+@pytest.mark.merge
 def test_what_lacks_in_one_wallet_is_said_beside_another(collections_of: Make) -> None:
     assert said(collections_of, [FIRST[0], FIRST[2], *SECOND])["not in the balances"] == -300
     assert said(collections_of, [*FIRST, SECOND[0], SECOND[2]])["not in the balances"] == 1_000
 
 
+@pytest.mark.merge
 def test_a_file_without_balances_denies_nothing(collections_of: Make) -> None:
     silent = [{**line, "balance": None} for line in SECOND]
     one = {"opening balance": 500, "closing balance": 1_270, "not in the balances": 0}
@@ -88,6 +92,7 @@ def test_a_file_without_balances_denies_nothing(collections_of: Make) -> None:
     assert said(collections_of, silent, "bank") == {}
 
 
+@pytest.mark.merge
 def test_fees_beside_the_lines_are_in_the_balances_where_most_steps_say_so(
     collections_of: Make,
 ) -> None:
@@ -114,6 +119,7 @@ def test_a_line_without_a_fee_says_nothing_of_where_fees_are_taken(collections_o
     assert (said_["fees in the balances"], said_["not in the balances"]) == (-9, 0)
 
 
+@pytest.mark.merge
 def test_a_balance_at_the_end_of_each_day_is_enough(collections_of: Make) -> None:
     every = lines_of(500, (1, 1_000), (1.1, 20), (2, 5), (2.1, -7), (3, 1), (3.1, 2))
     some = [{**line, "balance": None} if line["at"].hour == 0 else line for line in every]
@@ -126,6 +132,7 @@ def test_a_balance_at_the_end_of_each_day_is_enough(collections_of: Make) -> Non
     assert said(collections_of, [*some[:5], *rest]) == {**whole, "closing balance": 1_554}
 
 
+@pytest.mark.merge
 def test_two_accounts_of_a_bank_on_one_day_are_two(collections_of: Make) -> None:
     night = [*lines_of(10, (5, 3), (5, 4)), *lines_of(1_000, (5, 8))]
     assert said(collections_of, night, "bank")["not in the balances"] == 0
@@ -133,6 +140,7 @@ def test_two_accounts_of_a_bank_on_one_day_are_two(collections_of: Make) -> None
     assert said(collections_of, night)["not in the balances"] != 0
 
 
+@pytest.mark.merge
 def test_two_tills_that_sold_one_after_the_other_in_a_night_are_two(collections_of: Make) -> None:
     first = lines_of(10, (5.1, 3), (5.2, 4))
     second = lines_of(1_000, (5.3, 8), name="b.csv")
@@ -185,6 +193,7 @@ def denied(make: Make, lines: Iterable[Line]) -> dict[str, dict[str, int]]:
     }
 
 
+@pytest.mark.merge
 @pytest.mark.scale(3, 30, 300)
 def test_whole_statements_are_never_denied_and_a_lost_line_always_is(
     collections_of: Make, rounds: int
@@ -419,6 +428,7 @@ def test_of_balances_that_never_lead_on_a_thousand_gaps_are_listed_and_the_rest_
     assert (found[-1][1], found[-1][3]) == (1_001**2 * 1_000, 1_500**2 * 1_000 - 1)
 
 
+@pytest.mark.merge
 @pytest.mark.scale(10, 60, 1_000)
 def test_of_a_chain_of_periods_no_line_is_lost_unseen_be_it_the_first_or_last_of_one(
     rounds: int,

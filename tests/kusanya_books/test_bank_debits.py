@@ -52,6 +52,7 @@ def codes(*lines: dict[str, Any], as_of: date | None = None, **terms: Any) -> li
 PAID = (payout("B0306AI", 1_000, 6), entry(1_000, 7, "MM B0306AI"))
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("kind", ["other", "payout", "payment", "reversal"])
 def test_a_debit_that_names_a_payout_is_a_break_until_it_is_paid_again(kind: str) -> None:
     back = entry(-1_000, 8, "PAYOUT REVERSED B0306AI", kind=kind)
@@ -138,6 +139,7 @@ def test_a_debit_that_takes_a_payout_back_names_it() -> None:
     assert by_code["group_key"]["bank_taken_back"] == "B0306AI"
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("details", ["", "B0306AI"])
 def test_a_credit_in_another_currency_pays_nothing(details: str) -> None:
     lines = (payout("B0306AI", 1_000, 6), entry(1_000, 7, details, currency="KES"))
@@ -154,6 +156,7 @@ def test_a_pending_credit_pays_nothing(details: str) -> None:
     assert codes(*lines) == ["missing", "not_completed"]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(("day", "code"), [(29, "missing"), (30, "pending"), (31, "pending")])
 def test_a_payout_that_is_due_after_the_statements_end_waits_however_late_it_is_judged(
     day: int, code: str
@@ -169,6 +172,7 @@ def test_a_difference_within_the_tolerance_is_said() -> None:
     assert codes(*lines, amount=2) == ["within_tolerance"]
 
 
+@pytest.mark.merge
 def test_a_statement_without_a_payout_to_hold_it_against_has_compared_nothing() -> None:
     assert bank.match(movements_of(*PAID), period=MARCH).has_compared
     assert not bank.match(movements_of(entry(5, 20)), period=MARCH).has_compared
@@ -183,6 +187,7 @@ def test_a_gross_without_a_net_is_no_payout() -> None:
     assert found.rows["break_code"].tolist() == ["bank_agrees"]
 
 
+@pytest.mark.merge
 @pytest.mark.scale(12, 80, 500)
 def test_every_line_of_the_bank_is_in_one_row_with_a_standing(rounds: int) -> None:
     lines = st.builds(
@@ -220,6 +225,7 @@ def shown(name: str, amount: int, day: int) -> dict[str, Any]:
     return payout(name, amount, day, leg="shown")
 
 
+@pytest.mark.merge
 def test_what_an_earlier_statement_has_shown_is_known_by_its_name() -> None:
     before = shown("B0226AI", 1_000, 2)
     back, again = entry(-1_000, 8, "RETURN B0226AI"), entry(1_000, 9, "MM B0226AI")
@@ -238,6 +244,7 @@ def test_what_an_earlier_statement_has_shown_is_known_by_its_name() -> None:
     assert codes(before, *part) == ["paid_again", "paid_again"]
 
 
+@pytest.mark.merge
 def test_a_credit_that_names_two_payouts_that_were_shown_stands_in_one_row() -> None:
     both = shown("B0226AI", 1_000, 2), shown("B0227AI", 1_000, 3)
     assert codes(*both, entry(1_000, 9, "B0226AI B0227AI")) == ["credited_again"]
@@ -245,6 +252,7 @@ def test_a_credit_that_names_two_payouts_that_were_shown_stands_in_one_row() -> 
     assert len(found.rows) == 1
 
 
+@pytest.mark.merge
 def test_a_payout_that_was_shown_and_is_said_again_waits_for_no_credit() -> None:
     before, said = shown("B0226AI", 1_000, 2), payout("B0226AI", 1_000, 2)
     later = entry(5, 9)

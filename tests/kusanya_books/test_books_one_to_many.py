@@ -56,6 +56,7 @@ def match(collections: pd.DataFrame, *lines: dict[str, Any], **options: Any) -> 
     return found
 
 
+@pytest.mark.merge
 def test_lines_that_are_no_payment_are_rows_of_their_own_and_part_of_the_bridge(
     collections_of: Make,
 ) -> None:
@@ -96,6 +97,7 @@ def test_lines_that_are_no_payment_are_rows_of_their_own_and_part_of_the_bridge(
     assert (aged["refund"], aged["bank_charges"]) == (-300, -7)
 
 
+@pytest.mark.merge
 def test_a_line_and_its_reversal_stand_side_by_side(collections_of: Make) -> None:
     found = match(
         collections_of(paid("R-1", 1_000), paid("R-2", 500, status="failed"), paid("R-3", 70)),
@@ -119,6 +121,7 @@ def test_a_line_and_its_reversal_stand_side_by_side(collections_of: Make) -> Non
     assert effects(found)["reversed_pair"] == 0
 
 
+@pytest.mark.merge
 def test_a_second_payment_that_was_refunded_is_no_break_and_no_refund_to_make(
     collections_of: Make,
 ) -> None:
@@ -132,6 +135,7 @@ def test_a_second_payment_that_was_refunded_is_no_break_and_no_refund_to_make(
     assert effects(found)["refunded"] == 2_000
 
 
+@pytest.mark.merge
 def test_a_payment_that_is_booked_after_its_fee_and_the_fee_beside_it_is_booked_in_two_lines(
     collections_of: Make,
 ) -> None:
@@ -153,6 +157,7 @@ def test_a_payment_that_is_booked_after_its_fee_and_the_fee_beside_it_is_booked_
     assert effects(found)["unexplained"] == 0
 
 
+@pytest.mark.merge
 def test_several_lines_of_one_payment_and_one_line_of_several_meet_by_exact_sums(
     collections_of: Make,
 ) -> None:
@@ -204,6 +209,7 @@ def test_several_lines_of_one_payment_and_one_line_of_several_meet_by_exact_sums
     assert rows["suggested_match"].loc[8] == hint
 
 
+@pytest.mark.merge
 def test_a_new_rule_about_amounts_leaves_splits_and_joint_bookings_what_they_are(
     collections_of: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +251,7 @@ def test_a_new_rule_about_amounts_leaves_splits_and_joint_bookings_what_they_are
     }
 
 
+@pytest.mark.merge
 def test_a_line_without_a_reference_stands_for_what_is_left_of_its_day(
     collections_of: Make,
 ) -> None:
@@ -342,6 +349,7 @@ def test_what_crosses_the_periods_edge_within_the_grace_is_told_from_what_comes_
         assert breaks_of(found) == 0
 
 
+@pytest.mark.merge
 def test_a_reference_is_found_in_any_case_and_with_spaces_and_shown_as_both_wrote_it(
     collections_of: Make,
 ) -> None:
@@ -369,6 +377,7 @@ def test_a_reference_is_found_in_any_case_and_with_spaces_and_shown_as_both_wrot
     assert codes(april) == {1: "booked_over_edge"}
 
 
+@pytest.mark.merge
 def test_a_line_that_repeats_another_in_another_spelling_is_booked_twice(
     collections_of: Make,
 ) -> None:
@@ -403,6 +412,7 @@ def test_a_line_that_repeats_another_in_another_spelling_is_booked_twice(
     assert effects(found)["unexplained"] == 0
 
 
+@pytest.mark.merge
 def test_references_that_stand_the_wrong_way_round_are_a_hint_and_no_match(
     collections_of: Make,
 ) -> None:

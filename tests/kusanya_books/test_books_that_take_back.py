@@ -311,6 +311,7 @@ def test_what_is_taken_back_is_expected_only_with_what_it_takes_back(
     assert told[case] == CASES[case][2]
 
 
+@pytest.mark.merge
 def test_a_break_tells_its_sum_and_a_wrong_sign_stands_with_its_payment(
     collections_of: Make,
 ) -> None:
@@ -343,6 +344,7 @@ books = st.lists(
 )
 
 
+@pytest.mark.merge
 @pytest.mark.scale(12, 400, 3_000)
 def test_no_money_of_the_books_that_nothing_explains_leaves_them_without_a_break(
     collections_of: Make, rounds: int

@@ -112,6 +112,7 @@ def page(ended: CloseResult, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.merge
 def test_an_id_survives_other_books_and_another_verdict(
     store: Store, tmp_path: Path, first: CloseResult
 ) -> None:
@@ -125,6 +126,7 @@ def test_an_id_survives_other_books_and_another_verdict(
     assert len(set(after.values())) == 3
 
 
+@pytest.mark.merge
 def test_two_lines_alone_of_one_reference_have_two_ids(store: Store, tmp_path: Path) -> None:
     run(tmp_path, line(1), line(1), line(1), line(2), line(3), line(4))
     items = decisions.load(store, tmp_path / "packs").frame
@@ -132,6 +134,7 @@ def test_two_lines_alone_of_one_reference_have_two_ids(store: Store, tmp_path: P
     assert items["break_id"].nunique() == 2
 
 
+@pytest.mark.merge
 def test_what_people_say_is_in_the_next_pack_and_the_first_is_still_the_same_bytes(
     store: Store, tmp_path: Path, first: CloseResult
 ) -> None:
@@ -157,6 +160,7 @@ def test_what_people_say_is_in_the_next_pack_and_the_first_is_still_the_same_byt
     ).read_bytes()
 
 
+@pytest.mark.merge
 def test_the_verdict_counts_all_but_what_was_accepted_by_name(
     store: Store, tmp_path: Path, first: CloseResult
 ) -> None:
@@ -182,6 +186,7 @@ def test_the_verdict_counts_all_but_what_was_accepted_by_name(
     )
 
 
+@pytest.mark.merge
 def test_a_decision_ends_with_another_amount_and_when_it_is_taken_back(
     store: Store, tmp_path: Path, first: CloseResult
 ) -> None:
@@ -196,6 +201,7 @@ def test_a_decision_ends_with_another_amount_and_when_it_is_taken_back(
     assert findings_of(run(tmp_path, *BOOKS))["breaks of the books"] == (1, 1_000)
 
 
+@pytest.mark.merge
 def test_a_double_payment_that_is_accepted_is_no_refund_left(store: Store, tmp_path: Path) -> None:
     store.record(polled("2b", NOON + timedelta(days=2), reference="R-2", phone="255754123452"))
     books = [line(number) for number in range(1, 5)]
@@ -208,6 +214,7 @@ def test_a_double_payment_that_is_accepted_is_no_refund_left(store: Store, tmp_p
     assert findings_of(run(tmp_path, *books)) == {"accepted by name": (1, 1_000)}
 
 
+@pytest.mark.merge
 def test_suspected_doubles_and_fees_can_be_accepted_too(store: Store, tmp_path: Path) -> None:
     store.record(polled(6, NOON + timedelta(hours=1, minutes=5), phone="255754123451"))
     tariff = tmp_path / "tariff.toml"

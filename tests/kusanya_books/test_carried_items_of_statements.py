@@ -97,6 +97,7 @@ def cleared(plain: Inputs, items: list[Row], lines: list[Row], **given: Any) -> 
     return {int(id_, 16) for id_, now in found.items() if now is None}
 
 
+@pytest.mark.merge
 def test_a_refund_of_the_books_clears_one_item_and_not_one_of_the_period_beside_it(
     plain: Inputs,
 ) -> None:
@@ -113,6 +114,7 @@ def test_a_refund_of_the_books_clears_one_item_and_not_one_of_the_period_beside_
         assert cleared(plain, items, lines, ledger=books) == {1} - left, (lines, refunds)
 
 
+@pytest.mark.merge
 def test_a_line_clears_an_item_by_each_name_whatever_else_both_leave_out(plain: Inputs) -> None:
     items, lines, wanted = [], [], set()
     cases = [
@@ -150,6 +152,7 @@ NOT_THIS: dict[str, Row] = {
 }
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("other", NOT_THIS)
 def test_what_is_not_of_exactly_what_is_open_clears_nothing(plain: Inputs, other: str) -> None:
     right = line(0, reference="ref-0")
@@ -157,6 +160,7 @@ def test_what_is_not_of_exactly_what_is_open_clears_nothing(plain: Inputs, other
     assert cleared(plain, [item(0)], [{**right, **NOT_THIS[other]}]) == set()
 
 
+@pytest.mark.merge
 def test_one_line_clears_one_item(plain: Inputs) -> None:
     again = {**item(0), "break_id": f"{1:016x}", "collection_id": "col_9", "subject": "col_9"}
     assert cleared(plain, [item(0), again], [line(0, reference="ref-0")]) == {0}
@@ -176,6 +180,7 @@ def shortfall(number: int, balance: int, **more: Any) -> Row:
     return item(number, **known, **named, balance=-balance, amount=balance, **more)
 
 
+@pytest.mark.merge
 def test_a_shortfall_that_is_repaid_without_a_name_is_cleared_where_only_one_is_open(
     plain: Inputs,
 ) -> None:
@@ -207,6 +212,7 @@ def booked(**more: Any) -> pd.DataFrame:
     return columns.frame(LEDGER, {name: [row[name]] for name in LEDGER.columns})
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "other",
     [

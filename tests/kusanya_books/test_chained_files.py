@@ -23,6 +23,7 @@ from kusanya_books.judge.report import ReportVerdict
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("files", "way"),
     [
@@ -44,6 +45,7 @@ def test_nights_without_a_fault_are_reconciled_though_files_come_a_day_later(
         assert [item for item in close.items if item["standing"] == "break"] == []
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("way", [world.pay_last_days_with_the_next, world.date_by_the_payout])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.ci)])
 def test_the_last_days_of_a_month_are_paid_by_a_line_of_the_next(
@@ -59,6 +61,7 @@ def test_the_last_days_of_a_month_are_paid_by_a_line_of_the_next(
         assert {item["break_code"] for item in stands} <= {"settlement_missing"}
 
 
+@pytest.mark.merge
 def test_a_line_of_no_known_payment_is_not_taken_for_a_day_that_was_settled_before(
     tmp_path: Path, empty_store: Path
 ) -> None:
@@ -73,6 +76,7 @@ def test_a_line_of_no_known_payment_is_not_taken_for_a_day_that_was_settled_befo
     assert odd["statement"] == "settlement_unexpected"
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("nights", "way"), [pytest.param(True, "by day", marks=pytest.mark.ci), (False, "by item")]
 )
@@ -89,6 +93,7 @@ def test_an_operator_that_pays_out_itself_is_not_missing_from_the_settlement_sta
         assert {row["leg"]: row["percent"] for row in rows}["settlement"] == 0
 
 
+@pytest.mark.merge
 def test_an_operator_that_pays_out_once_a_week_is_known_on_the_nights_between(
     tmp_path: Path, empty_store: Path
 ) -> None:
@@ -118,6 +123,7 @@ def pay_out_directly(month: world.Month, channel: str) -> None:
         month.operator[channel].append({**plain, "channel": channel, **said})
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("month", [0, 1], ids=["no more", "from now on"])
 def test_who_pays_a_channel_out_changes_and_the_bank_has_what_both_paid(
     tmp_path: Path, empty_store: Path, month: int
@@ -133,6 +139,7 @@ def test_who_pays_a_channel_out_changes_and_the_bank_has_what_both_paid(
         assert [item for item in of_bank if item["standing"] == "break"] == []
 
 
+@pytest.mark.merge
 def test_a_provider_that_stops_paying_a_channel_owes_it_though_its_operator_pays_out_too(
     tmp_path: Path, empty_store: Path
 ) -> None:
@@ -211,6 +218,7 @@ def in_clearing(entries: Path) -> int:
         return sum(int(row["*Amount"]) for row in lines if row["*AccountCode"] == "Clearing")
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("heard_by", [1, pytest.param(2, marks=pytest.mark.ci)])
 def test_an_operators_statement_without_a_line_says_that_nothing_came(
     tmp_path: Path, empty_store: Path, heard_by: int
@@ -232,6 +240,7 @@ def test_an_operators_statement_without_a_line_says_that_nothing_came(
     assert later[-1].result.verdict is ReportVerdict.BREAKS
 
 
+@pytest.mark.merge
 def test_of_the_first_empty_statement_nobody_knows_whose_it_is(
     tmp_path: Path, empty_store: Path
 ) -> None:
@@ -245,6 +254,7 @@ def test_of_the_first_empty_statement_nobody_knows_whose_it_is(
     assert march.result.verdict is not ReportVerdict.RECONCILED
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("fault", ["unknown at the service", "a success that failed after all"])
 def test_a_line_that_was_carried_does_not_stand_for_a_statement_of_the_next_month(
     tmp_path: Path, empty_store: Path, fault: str

@@ -20,6 +20,7 @@ from kusanya_books.judge.report import ReportVerdict
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("days_before_the_end", [12, pytest.param(-1, marks=pytest.mark.ci)])
 def test_a_feed_that_dies_is_named_and_what_it_lost_is_found_when_it_is_heard_again(
     tmp_path: Path, empty_store: Path, days_before_the_end: int
@@ -55,6 +56,7 @@ def not_paid_out(made: world.Chain) -> Planted:
     )
 
 
+@pytest.mark.merge
 def test_what_lacks_of_payments_that_became_known_late_is_named_in_every_later_month(
     tmp_path: Path, empty_store: Path
 ) -> None:
@@ -77,6 +79,7 @@ def test_what_lacks_of_payments_that_became_known_late_is_named_in_every_later_m
     assert [item for item in stands if not any(names(item, key) for key in lacks)] == []
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("lines", ["of other channels", pytest.param("none", marks=pytest.mark.ci)])
 def test_a_payment_known_late_is_owed_though_no_line_of_its_night_was_of_its_channel(
     tmp_path: Path, empty_store: Path, lines: str
@@ -101,6 +104,7 @@ def test_a_payment_known_late_is_owed_though_no_line_of_its_night_was_of_its_cha
     assert last.result.verdict is ReportVerdict.BREAKS
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("file", "leg", "way"),
     [
@@ -120,6 +124,7 @@ def test_what_was_heard_late_lacks_nowhere_where_nothing_was_compared(
     assert [item for item in april.items if item["leg"] == leg] == []
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("by", "has_books"), [pytest.param(1, True, marks=pytest.mark.ci), (2, False)]
 )
@@ -139,6 +144,7 @@ def test_a_payment_that_failed_after_all_is_named_on_every_leg_until_it_is_put_r
             assert is_named(key, amount, close.items)
 
 
+@pytest.mark.merge
 def test_two_answers_about_a_success_are_one_item_in_every_later_month(
     tmp_path: Path, empty_store: Path
 ) -> None:

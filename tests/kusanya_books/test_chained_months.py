@@ -86,6 +86,7 @@ def test_months_without_a_fault_are_reconciled(tmp_path: Path, empty_store: Path
         assert (close.result.verdict, close.result.sentence) == (ReportVerdict.RECONCILED, ANY)
 
 
+@pytest.mark.merge
 def test_a_payout_that_was_taken_back_stays_open_until_it_comes(
     tmp_path: Path, empty_store: Path
 ) -> None:

@@ -180,6 +180,7 @@ def charge(made: Chain, number: int, day: date, name: str, net: int, **more: Any
     made.months[number].settlement.append({**line, **money, **more})
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("by_item", [False, True], ids=["by day", "by collection"])
 def test_a_charge_is_taken_out_of_a_payout_and_needs_nobody(
     tmp_path: Path, empty_store: Path, *, by_item: bool
@@ -195,6 +196,7 @@ def test_a_charge_is_taken_out_of_a_payout_and_needs_nobody(
     assert held["Charges"] == plain + 700
 
 
+@pytest.mark.merge
 def test_a_charge_that_the_statement_of_its_month_did_not_have_is_booked_when_it_is_read(
     made: Chain, tmp_path: Path, empty_store: Path
 ) -> None:
@@ -212,6 +214,7 @@ def test_a_charge_that_the_statement_of_its_month_did_not_have_is_booked_when_it
     assert after["Charges"] - before["Charges"] == fees + 1_000
 
 
+@pytest.mark.merge
 def test_a_charge_of_the_days_after_the_period_is_booked_by_its_own_close(
     made: Chain, tmp_path: Path, empty_store: Path
 ) -> None:
@@ -226,6 +229,7 @@ def test_a_charge_of_the_days_after_the_period_is_booked_by_its_own_close(
     assert (before["Charges"], after["Charges"]) == (fees[0], sum(fees) + 700)
 
 
+@pytest.mark.merge
 def test_the_same_charge_twice_is_claimed_and_two_different_ones_are_not(
     made: Chain, tmp_path: Path, empty_store: Path
 ) -> None:
@@ -253,6 +257,7 @@ def test_the_same_charge_twice_is_claimed_and_two_different_ones_are_not(
     assert april.result.verdict is ReportVerdict.RECONCILED, april.result.sentence
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("kind", ["", "charge"])
 def test_a_line_below_zero_is_taken_back_until_it_is_mapped_as_a_charge(
     made: Chain, tmp_path: Path, empty_store: Path, kind: str

@@ -14,6 +14,7 @@ from kusanya_books.request.tolerance import Tolerance
 pytestmark = pytest.mark.usefixtures("no_settings", "papers_are_blank")
 
 
+@pytest.mark.merge
 @pytest.mark.scale(2, 60, 500)
 def test_every_close_of_clean_files_is_reconciled(
     tmp_path: Path, empty_store: Path, rounds: int
@@ -33,6 +34,7 @@ def test_every_close_of_clean_files_is_reconciled(
         shutil.rmtree(home)
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("names", "days"),
     [

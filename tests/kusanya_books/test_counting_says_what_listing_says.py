@@ -8,6 +8,8 @@ from kusanya_books.engine.duckdb_engine import DuckDbEngine
 from kusanya_books.match import ledger
 from kusanya_books.read.sample import faults as sample_faults
 
+pytestmark = pytest.mark.merge
+
 
 @pytest.fixture(scope="module")
 def made() -> sample_faults.Month:

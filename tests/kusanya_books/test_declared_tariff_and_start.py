@@ -44,6 +44,7 @@ def test_a_rate_holds_in_both_modes_and_is_exact(tmp_path: Path, collections_of:
     assert sorted(audited["expected"]) == [9, 13, 40]
 
 
+@pytest.mark.merge
 def test_bands_and_spans_price_each_amount_and_day_once(
     tmp_path: Path, collections_of: Make
 ) -> None:
@@ -194,6 +195,7 @@ def test_a_fee_within_the_tolerance_is_no_exception(
     assert len(found) == len(priced.exceptions) == left
 
 
+@pytest.mark.merge
 def test_the_whole_audit_keeps_to_the_tolerance_that_was_given(tmp_path: Path) -> None:
     tariff = str(_written(tmp_path, RATE.replace("180", "181")))
     plain = load.inputs(CloseRequest(period="2026-03", tariff=tariff))

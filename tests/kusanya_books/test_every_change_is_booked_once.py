@@ -27,6 +27,7 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
 
 
+@pytest.mark.merge
 def test_what_came_late_of_a_closed_month_is_booked_with_the_next(shop: Shop) -> None:
     shop.pay(day(27), 1_000)
     shop.pay(day(27), 5_000)
@@ -41,6 +42,7 @@ def test_what_came_late_of_a_closed_month_is_booked_with_the_next(shop: Shop) ->
     assert all("Mobile money of 2026-03-28" in line["*Narration"] for line in lines)
 
 
+@pytest.mark.merge
 def test_a_close_without_a_statement_takes_no_payout_back(shop: Shop) -> None:
     """A month that is closed in haste says nothing of what its nights found paid out."""
     shop.pay(day(0), 1_000)
@@ -54,6 +56,7 @@ def test_a_close_without_a_statement_takes_no_payout_back(shop: Shop) -> None:
     assert shop.paid_out[day(0)] == 13_000 - 3 * FEE
 
 
+@pytest.mark.merge
 def test_a_payout_of_the_last_day_is_booked_once_whichever_month_is_closed_again(
     shop: Shop,
 ) -> None:
@@ -71,6 +74,7 @@ def test_a_payout_of_the_last_day_is_booked_once_whichever_month_is_closed_again
     assert waits == []
 
 
+@pytest.mark.merge
 def test_a_payout_of_an_earlier_day_that_waits_for_none_is_listed(shop: Shop) -> None:
     shop.close(day(0), day(0))
     shop.close(day(1), day(1))
@@ -84,6 +88,7 @@ def test_a_payout_of_an_earlier_day_that_waits_for_none_is_listed(shop: Shop) ->
         shop.pay(day(2), 5_000)
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "asked",
     [{"mode": "test"}, {"entity": "Other"}, {"accounts": ""}],
@@ -105,6 +110,7 @@ def test_a_close_that_is_no_part_of_these_books_hides_none_that_is(
     shop.check()
 
 
+@pytest.mark.merge
 def test_a_late_change_of_a_day_without_entries_waits_for_the_close_that_books_the_day(
     shop: Shop,
 ) -> None:
@@ -123,6 +129,7 @@ def test_a_late_change_of_a_day_without_entries_waits_for_the_close_that_books_t
     shop.check()
 
 
+@pytest.mark.merge
 def test_a_second_currency_has_entries_of_its_own_beside_the_first(shop: Shop) -> None:
     shop.pay(day(0), 1_000)
     abroad = polled("kes", datetime(2026, 3, 1, 9, tzinfo=UTC), amount=70, fee=1, currency="KES")
@@ -144,6 +151,7 @@ def test_a_second_currency_has_entries_of_its_own_beside_the_first(shop: Shop) -
     assert [line.amount for line in made.lines] == [69, 1, -70]
 
 
+@pytest.mark.merge
 def test_what_waited_on_the_account_for_breaks_leaves_it_though_another_currency_was_closed_since(
     shop: Shop,
 ) -> None:
@@ -169,6 +177,7 @@ def is_in(pack: Path, currency: str, days: int) -> bool:
     return said["entries_in"] == currency and (last - first).days + 1 == days
 
 
+@pytest.mark.merge
 def test_what_carries_an_earlier_close_is_named_until_it_is_closed_again(shop: Shop) -> None:
     def said(first: int, last: int, **asked: str) -> str | None:
         days, store = f"{day(first)}..{day(last)}", str(shop.home / "store.db")
@@ -188,6 +197,7 @@ def test_what_carries_an_earlier_close_is_named_until_it_is_closed_again(shop: S
     assert said(0, 30) is None
 
 
+@pytest.mark.merge
 def test_a_close_with_fewer_statements_takes_no_payout_back(shop: Shop) -> None:
     """Nor does it book what it was given: it cannot be told from what is booked."""
     shop.pay(day(0), 1_000)
@@ -212,6 +222,7 @@ def test_a_close_with_fewer_statements_takes_no_payout_back(shop: Shop) -> None:
     shop.check()
 
 
+@pytest.mark.merge
 def test_of_packs_without_entries_a_late_change_is_booked_beside_what_its_month_booked(
     shop: Shop,
 ) -> None:
@@ -241,6 +252,7 @@ def in_clearing(shop: Shop, pack: Path, **asked: Any) -> int:
     return sum(line.amount for one in made for line in one.lines if line.account == "Clearing")
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.ci) for n in range(1, 9))])
 def test_nights_weeks_and_closes_again_book_every_payment_once(shop: Shop, seed: int) -> None:
     rng = Random(seed)  # noqa: S311 - a repeatable choice

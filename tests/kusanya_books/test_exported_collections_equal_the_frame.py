@@ -239,6 +239,7 @@ def test_a_period_before_everything_is_an_empty_answer(folder: Path) -> None:
     assert fees.daily(early, period=period("2020-01")).empty
 
 
+@pytest.mark.merge
 def test_a_period_is_closed_from_an_export_as_from_its_store(
     inputs: Inputs, folder: Path, tmp_path: Path
 ) -> None:

@@ -57,6 +57,7 @@ def closed(home: Path, export: str = "out") -> CloseResult:
     return reconcile.run(request, out=home / "packs")
 
 
+@pytest.mark.merge
 def test_what_the_books_lack_is_named_from_a_whole_export(home: Path) -> None:
     found = closed(home)
     assert (found.verdict, found.breaks) == (ReportVerdict.BREAKS, 1)
@@ -115,6 +116,7 @@ def export(home: Path, *spans: tuple[int | None, int | None]) -> None:
 WHOLE: Final = "export the store again, whole or from 2026-02-22 on"
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("spans", "unproven"),
     [
@@ -144,6 +146,7 @@ def test_days_that_an_export_does_not_hold_or_holds_as_they_were_are_not_proven(
     assert len(found.unproven) == len(unproven)
 
 
+@pytest.mark.merge
 def test_an_export_that_does_not_end_is_none_until_it_is_made_once_more(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +160,7 @@ def test_an_export_that_does_not_end_is_none_until_it_is_made_once_more(
     assert closed(home).verdict is ReportVerdict.BREAKS
 
 
+@pytest.mark.merge
 def test_two_stores_export_into_folders_of_their_own_and_neither_carries_the_others_pack(
     home: Path,
 ) -> None:

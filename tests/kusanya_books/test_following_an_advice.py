@@ -386,6 +386,7 @@ def test_october_lines_are_known_in_november(months: Months) -> None:
         assert pd.isna(rows[name]["row_no"])
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("is_booked", [True, False])
 def test_what_is_perhaps_booked_after_the_books_end_is_found_in_those_or_is_to_be_booked(
     tmp_path: Path, *, is_booked: bool
@@ -482,6 +483,7 @@ def payouts(
     return october, ignored, followed
 
 
+@pytest.mark.merge
 def test_october_has_each_fault_of_the_statement(payouts: tuple[Report, ...]) -> None:
     items = payouts[0].items
     assert set(items["break_code"]) == set(CORRECTIONS)
@@ -550,6 +552,7 @@ def twice_paid(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield november
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("refund", "ending"),
     [
@@ -576,6 +579,7 @@ def test_a_second_payment_is_given_back_by_a_refund_of_its_order_currency_and_su
         assert made.verdict(max_breaks=99) == "breaks"
 
 
+@pytest.mark.merge
 def test_no_more_is_given_back_than_the_order_was_paid(twice_paid: Any) -> None:
     for count, alone in ((2, []), (3, ["refund_alone"])):
         made = twice_paid(*[Refunded()] * count)
@@ -583,6 +587,7 @@ def test_no_more_is_given_back_than_the_order_was_paid(twice_paid: Any) -> None:
         assert made.items["break_code"].tolist() == alone
 
 
+@pytest.mark.merge
 def test_a_refund_of_the_first_payment_and_of_the_second_are_two(twice_paid: Any) -> None:
     made = twice_paid(Refunded(amount=-400), Refunded())
     assert endings(made) == {"double_payment": "cleared"}
@@ -590,6 +595,7 @@ def test_a_refund_of_the_first_payment_and_of_the_second_are_two(twice_paid: Any
     assert endings(made) == {"double_payment": "still open"}
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "file", ["of the month so far", pytest.param("of the day", marks=pytest.mark.ci)]
 )

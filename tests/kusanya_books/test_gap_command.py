@@ -181,6 +181,7 @@ def test_what_cannot_be_searched_is_refused(amount: int, frame: pd.DataFrame, sa
         gap.answer(amount, frame)
 
 
+@pytest.mark.merge
 def test_a_pack_is_searched_by_the_command_and_the_books_by_the_notebook(
     kusanya: Kusanya, tmp_path: Path
 ) -> None:

@@ -159,6 +159,7 @@ def test_two_dates_and_two_sides_are_read_as_what_they_are(tmp_path: Path, role:
     assert not any("amount" in said for said in found.uncertain)
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.scale(20, 100, 1_000)
 def test_a_header_that_is_known_is_taken_for_its_own_column_alone(

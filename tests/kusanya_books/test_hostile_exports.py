@@ -112,6 +112,7 @@ def sheets(folder: Path) -> Any:
     return {sheet.title: sheet for sheet in book.worksheets}
 
 
+@pytest.mark.merge
 def test_a_workbook_has_no_formula_but_sums_of_its_own_cells_and_no_link(
     folder: Path, pages: Any
 ) -> None:
@@ -237,6 +238,7 @@ def test_a_sheet_ends_at_its_limit_and_says_so(
     assert found["breaks"].auto_filter.ref.endswith("7")
 
 
+@pytest.mark.merge
 def test_a_name_of_the_books_reaches_no_formula_field_or_style(
     tmp_path: Path, made: report.Report
 ) -> None:

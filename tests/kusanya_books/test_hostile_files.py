@@ -158,6 +158,7 @@ STATEMENTS: dict[str, tuple[Make, str]] = {
 }
 
 
+@pytest.mark.merge
 def test_every_hostile_file_is_refused_in_one_line_and_in_bounded_memory(tmp_path: Path) -> None:
     paths, says = [], []
     for place, (make, why) in enumerate([*WORKBOOKS.values(), *STATEMENTS.values()]):

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 
 def test_importing_the_package_loads_neither_pandas_nor_duckdb() -> None:
     program = (
@@ -15,6 +17,7 @@ def test_importing_the_package_loads_neither_pandas_nor_duckdb() -> None:
     assert answer.stdout.strip() == "[]"
 
 
+@pytest.mark.merge
 def test_reconciliation_knows_no_notebook() -> None:
     program = (
         "import sys;"

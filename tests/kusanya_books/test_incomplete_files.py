@@ -87,6 +87,7 @@ def found_of(ended: CloseResult) -> dict[str, tuple[int | None, int | None, str 
 TOTALS = "totals of files that differ from their rows"
 
 
+@pytest.mark.merge
 def test_a_total_of_the_books_that_their_rows_do_not_make_closes_nothing(home: Path) -> None:
     ended = run(home, books=f"{BOOKS}Total,2500,,\n")
     assert (ended.verdict, ended.exit_code) == ("not closed", 1)
@@ -112,6 +113,7 @@ def test_a_total_of_the_books_that_their_rows_do_not_make_closes_nothing(home: P
     assert "Not closed: do not sign." in (ended.folder / "report.html").read_text()
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "more",
     [
@@ -125,6 +127,7 @@ def test_a_total_that_the_rows_make_is_not_named(home: Path, more: str) -> None:
     assert judge(home, books=BOOKS + more)[0] != "not closed"
 
 
+@pytest.mark.merge
 def test_a_total_of_what_is_paid_is_not_held_against_what_is_not(home: Path) -> None:
     lines = BOOKS.replace("booked_at\n", "booked_at,status\n").replace("-05\n", "-05,paid\n")
     books = f"{lines}R-3,700,TZS,2026-03-05,not_paid\nTotal,2000,,,\n"
@@ -140,6 +143,7 @@ _BEGINS = {"bank": 1_000}
 """What an account held before."""
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("leg", _WHOLE)
 def test_each_statement_is_held_against_its_own_total_or_balances(home: Path, leg: str) -> None:
     text, whole, source = _WHOLE[leg]
@@ -151,6 +155,7 @@ def test_each_statement_is_held_against_its_own_total_or_balances(home: Path, le
     assert says in sentence
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("total", [2_000, 2_700])
 def test_an_operators_total_is_of_what_was_completed_or_of_all(home: Path, total: int) -> None:
     failed = "RC0003,R-3,700,TZS,MPESA_TZ,2026-03-05 12:40,failed\n"
@@ -160,6 +165,7 @@ def test_an_operators_total_is_of_what_was_completed_or_of_all(home: Path, total
     assert f"states a total of TZS {total + 1:,}" in sentence
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("leg", ["operator", "bank"])
 def test_a_statement_of_which_no_row_can_be_read_proves_nothing_and_is_named(
     home: Path, leg: str

@@ -75,6 +75,7 @@ def _around(cell: str, mark: str) -> str:
     return f"{mark}{cell.replace(' ', mark)}{mark}"
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("made", [_csv, _xlsx])
 @pytest.mark.parametrize("name", READERS)
 def test_every_column_reads_the_same_with_and_without_what_nobody_sees(

@@ -272,6 +272,7 @@ def test_xero_gets_files_of_300_lines_and_no_entry_is_split(tmp_path: Path) -> N
     assert not named[0] & named[1]
 
 
+@pytest.mark.merge
 def test_a_month_is_posted_with_its_payouts_refunds_and_taxes(tmp_path: Path) -> None:
     text = (
         '[[price]]\nchannel = "MPESA_TZ"\ncurrency = "TZS"\nbasis_points = "180"\n'
@@ -306,6 +307,7 @@ PRICES: list[dict[str, Any]] = [
 """VAT that differs by each thing that a price is of; excise is 1,000 but for Kenya."""
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("of", "rates"),
     [
@@ -348,6 +350,7 @@ def kusanya(
     return run
 
 
+@pytest.mark.merge
 def test_the_command_writes_what_the_pack_of_the_same_run_holds(
     kusanya: Kusanya, tmp_path: Path
 ) -> None:
@@ -399,6 +402,7 @@ def test_the_command_writes_what_the_pack_of_the_same_run_holds(
     assert (code, "--format is one of quickbooks, xero, odoo" in err) == (2, True)
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("day", "taxes"),
     [

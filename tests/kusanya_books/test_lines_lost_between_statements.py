@@ -51,6 +51,7 @@ def refused(close: Closed) -> dict[str, Any]:
 Lose = Callable[[Chain, int, date, int], None]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("lose", [lose_rent, lose_float])
 @pytest.mark.parametrize("is_of_the_first", [True, False])
 def test_what_no_statement_has_is_found_by_the_month_that_goes_on_after_it(
@@ -72,6 +73,7 @@ def test_what_no_statement_has_is_found_by_the_month_that_goes_on_after_it(
     assert "give the whole statement" in item["suggested_action"]
 
 
+@pytest.mark.merge
 def test_it_is_gone_where_the_whole_statement_is_given_or_somebody_accepts_it(
     tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -118,6 +118,7 @@ def test_books_that_agree_are_reconciled_and_the_same_run_is_the_same_bytes(
     assert "tmp" not in json.dumps(first.to_dict()["by_code"])
 
 
+@pytest.mark.merge
 def test_the_same_store_in_another_place_gives_the_same_bytes_and_the_run_may_be_repeated(
     closed: ClosedMonth, tmp_path: Path
 ) -> None:
@@ -134,6 +135,7 @@ def test_the_same_store_in_another_place_gives_the_same_bytes_and_the_run_may_be
             assert str(place).encode() not in path.read_bytes(), path.name
 
 
+@pytest.mark.merge
 def test_a_break_is_exit_one_unless_it_is_within_the_limit(store: Store, tmp_path: Path) -> None:
     options: dict[str, Any] = {"mode": "live", "period": "2026-03"}
     options["store"] = str(tmp_path / "store.db")
@@ -151,6 +153,7 @@ def test_a_break_is_exit_one_unless_it_is_within_the_limit(store: Store, tmp_pat
     assert within.run_id != found.run_id
 
 
+@pytest.mark.merge
 def test_a_rejected_row_closes_nothing_and_stands_in_the_pack(store: Store, tmp_path: Path) -> None:
     ledger = books(tmp_path, "R-1,10.5,TZS,2026-03-05", "R-2,x,TZS,2026-03-05")
     request = CloseRequest(**MARCH, store=str(tmp_path / "store.db"), ledger=ledger)
@@ -167,6 +170,7 @@ def test_a_rejected_row_closes_nothing_and_stands_in_the_pack(store: Store, tmp_
     assert bridge[-1].split(",")[1:3] == ["unread", "2"]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(("states", "apart"), [(15_000, "0"), (15_500, "500")])
 def test_what_was_read_is_held_against_the_total_that_the_file_states(
     store: Store, tmp_path: Path, states: int, apart: str
@@ -220,6 +224,7 @@ def test_what_the_caller_got_wrong_is_an_error_of_usage(store: Store, tmp_path: 
         reconcile.run(CloseRequest(store=path, carry=True), out=out)
 
 
+@pytest.mark.merge
 def test_without_a_ledger_nothing_is_proven(store: Store, tmp_path: Path) -> None:
     found = reconcile.run(
         CloseRequest(**MARCH, store=str(tmp_path / "store.db")), out=tmp_path / "out"
@@ -230,6 +235,7 @@ def test_without_a_ledger_nothing_is_proven(store: Store, tmp_path: Path) -> Non
     assert "not proven: no ledger" in (found.folder / "report.html").read_text()
 
 
+@pytest.mark.merge
 def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
     closed: ClosedMonth, store: Store, tmp_path: Path
 ) -> None:
@@ -290,6 +296,7 @@ def close_next(
     return reconcile.run(request, out=tmp_path / "packs")
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "has_books",
     [
@@ -315,6 +322,7 @@ def test_a_success_that_is_none_any_more_stays_open_until_the_books_take_it_back
     assert open_of(close_next(store, june.folder, 7, tmp_path, back)) == []
 
 
+@pytest.mark.merge
 def test_what_is_heard_of_a_month_after_the_next_one_was_closed_stays_open_too(
     store: Store, closed: ClosedMonth, tmp_path: Path
 ) -> None:
@@ -328,6 +336,7 @@ def test_what_is_heard_of_a_month_after_the_next_one_was_closed_stays_open_too(
     assert said == [[], lacks, lacks]
 
 
+@pytest.mark.merge
 def test_what_is_heard_of_the_first_day_of_the_last_pack_is_one_change(
     store: Store, closed: ClosedMonth, tmp_path: Path
 ) -> None:
@@ -346,6 +355,7 @@ def test_what_is_heard_of_the_first_day_of_the_last_pack_is_one_change(
     assert late["amount_effect"].sum() == 47_000
 
 
+@pytest.mark.merge
 def test_a_payment_of_which_another_sum_was_heard_since_stays_open_in_every_month(
     store: Store, closed: ClosedMonth, tmp_path: Path
 ) -> None:
@@ -372,6 +382,7 @@ def test_a_folder_that_is_no_pack_or_of_another_store_is_refused(
     assert "another store" in found.sentence
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
@@ -400,6 +411,7 @@ def test_a_period_follows_the_pack_of_one_before_it_with_the_same_days_alone(
     assert (tmp_path / "out").exists() is not bool(why)
 
 
+@pytest.mark.merge
 def test_a_pack_of_another_entity_is_no_earlier_period(closed: ClosedMonth, tmp_path: Path) -> None:
     shutil.copytree(closed.home, tmp_path / "home")
     options: dict[str, Any] = {"mode": "live", "store": str(tmp_path / "home" / "store.db")}
@@ -411,6 +423,7 @@ def test_a_pack_of_another_entity_is_no_earlier_period(closed: ClosedMonth, tmp_
         assert ("is of another entity's books: name a pack of Soko" in found.sentence) is is_refused
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("lacks", ["what was compared", "a column of its items"])
 def test_a_pack_of_an_older_version_is_no_earlier_period(
     store: Store, tmp_path: Path, lacks: str
@@ -441,6 +454,7 @@ def drop_column(folder: Path, name: str, column: str) -> None:
     path.write_text(json.dumps(manifest))
 
 
+@pytest.mark.merge
 def test_a_pack_whose_payouts_name_no_file_is_read_as_of_one(tmp_path: Path) -> None:
     made = report.report(load.inputs(CloseRequest(period="2026-03")))
     folder = close.pack(made, out=tmp_path / "out").folder
@@ -456,6 +470,7 @@ def test_a_pack_whose_payouts_name_no_file_is_read_as_of_one(tmp_path: Path) -> 
     assert set(after["input"]) == {""}
 
 
+@pytest.mark.merge
 def test_a_pack_that_was_edited_is_not_overwritten(store: Store, tmp_path: Path) -> None:
     made = report.report(
         load.inputs(CloseRequest(store=str(tmp_path / "store.db"), mode="live", period="2026-03"))

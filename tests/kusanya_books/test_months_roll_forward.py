@@ -109,11 +109,13 @@ def codes(source: str, tmp_path_factory: pytest.TempPathFactory) -> Codes:
     return read
 
 
+@pytest.mark.merge
 def test_a_payment_that_is_booked_a_month_later_is_recognised_in_both_months(codes: Codes) -> None:
     assert codes(NOVEMBER, *BOOKED)["R1"] == "paid_in_earlier_period"
     assert codes(OCTOBER, "R1,1000,TZS,2026-11-15")["R1"] == "booked_in_later_period"
 
 
+@pytest.mark.merge
 def test_a_payment_of_the_first_day_may_have_been_booked_before_the_books_begin(
     codes: Codes,
 ) -> None:
@@ -134,6 +136,7 @@ def test_a_payment_asked_for_before_the_books_begin_may_have_been_booked_there(
     assert codes(NOVEMBER)["R7"] == "perhaps_booked_earlier"
 
 
+@pytest.mark.merge
 def test_a_payment_of_the_last_day_may_be_booked_after_the_books_end(codes: Codes) -> None:
     assert codes(OCTOBER)["R11"] == "perhaps_booked_later"
     booked = "R11,1000,TZS,2026-11-01"

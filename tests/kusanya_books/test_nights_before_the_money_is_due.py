@@ -69,6 +69,7 @@ def night(tmp_path: Path) -> Night:
     return Night(tmp_path)
 
 
+@pytest.mark.merge
 def test_what_is_not_due_yet_is_listed_and_the_night_is_reconciled(night: Night) -> None:
     waits = {}
     for number in range(THURSDAY, TUESDAY + 1):
@@ -78,6 +79,7 @@ def test_what_is_not_due_yet_is_listed_and_the_night_is_reconciled(night: Night)
     assert waits == {THURSDAY: 1, FRIDAY: 1, FRIDAY + 1: 2, SUNDAY: 3, MONDAY: 1, TUESDAY: 1}
 
 
+@pytest.mark.merge
 def test_what_is_due_and_never_came_is_somebodys_work(night: Night) -> None:
     night.lost = {THURSDAY}
     ended = {number: night.close(number).exit_code for number in range(THURSDAY, TUESDAY)}
@@ -85,6 +87,7 @@ def test_what_is_due_and_never_came_is_somebodys_work(night: Night) -> None:
     assert ended == {THURSDAY: 0, FRIDAY: 0, FRIDAY + 1: 0, SUNDAY: 1, MONDAY: 1}
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("lacks", ["statement", "bank"])
 def test_a_leg_that_is_expected_and_was_not_given_is_not_proven_on_any_night(
     night: Night, lacks: str
@@ -95,6 +98,7 @@ def test_a_leg_that_is_expected_and_was_not_given_is_not_proven_on_any_night(
         assert any("nothing of it was given" in said for said in made.unproven)
 
 
+@pytest.mark.merge
 def test_an_operator_that_pays_out_now_and_then_leaves_the_bank_nothing_on_other_nights(
     tmp_path: Path,
 ) -> None:

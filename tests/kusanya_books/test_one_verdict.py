@@ -70,6 +70,7 @@ def findings_of(ended: CloseResult) -> dict[str, tuple[int, int | None]]:
     return {row["finding"]: (row["rows"], row["amount"]) for row in ended.findings if row["rows"]}
 
 
+@pytest.mark.merge
 def test_fees_above_the_agreed_tariff_are_not_reconciled_and_stand_on_the_first_page(
     store: Store, tmp_path: Path
 ) -> None:
@@ -95,6 +96,7 @@ def test_fees_above_the_agreed_tariff_are_not_reconciled_and_stand_on_the_first_
     assert within.exit_code == 1
 
 
+@pytest.mark.merge
 def test_fees_that_the_tariff_does_not_price_are_counted(store: Store, tmp_path: Path) -> None:
     (tmp_path / "tariff.toml").write_text(TARIFF.replace("MPESA_TZ", "TIGO_TZ"))
     ended = run(tmp_path, "R-1", "R-2", "R-3", tariff=str(tmp_path / "tariff.toml"))
@@ -102,6 +104,7 @@ def test_fees_that_the_tariff_does_not_price_are_counted(store: Store, tmp_path:
     assert ended.exit_code == 1
 
 
+@pytest.mark.merge
 def test_a_suspected_double_payment_is_not_reconciled_and_its_window_is_an_option(
     store: Store, tmp_path: Path
 ) -> None:
@@ -115,6 +118,7 @@ def test_a_suspected_double_payment_is_not_reconciled_and_its_window_is_an_optio
     assert (narrow.verdict, narrow.exit_code) == ("reconciled", 0)
 
 
+@pytest.mark.merge
 def test_late_changes_of_an_earlier_period_are_not_reconciled(store: Store, tmp_path: Path) -> None:
     closed = run(tmp_path, "R-1", "R-2", "R-3")
     assert (closed.exit_code, findings_of(closed)) == (0, {})
@@ -129,6 +133,7 @@ def test_late_changes_of_an_earlier_period_are_not_reconciled(store: Store, tmp_
     assert booked.sentence == said, "no break is counted where there is none"
 
 
+@pytest.mark.merge
 def test_a_row_that_could_not_be_read_is_the_same_verdict_in_command_and_notebook(
     store: Store, tmp_path: Path
 ) -> None:
@@ -151,6 +156,7 @@ def test_a_row_that_could_not_be_read_is_the_same_verdict_in_command_and_noteboo
     assert findings_of(ended) == {"input rows that could not be read": (1, None)}
 
 
+@pytest.mark.merge
 def test_the_command_prints_every_finding_with_its_sum(
     store: Store,
     tmp_path: Path,
@@ -197,6 +203,7 @@ def test_a_sum_without_a_currency_is_a_number(currency: Any, amount: Any, says: 
     assert findings.money(currency, amount) == says
 
 
+@pytest.mark.merge
 def test_what_agrees_only_within_the_tolerance_is_said_with_its_sum_and_needs_nobody(
     store: Store, tmp_path: Path
 ) -> None:

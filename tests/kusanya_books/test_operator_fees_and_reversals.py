@@ -196,6 +196,7 @@ def rows_beside(
     return {int(row.line_no): row for row in columns.records(match.rows[~alone])}
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("name", NAMES, ids=str)
 def test_a_payment_of_an_earlier_month_is_taken_back_by_any_of_its_names(
     collections_of: Make, name: dict[str, Any]
@@ -213,6 +214,7 @@ def test_a_payment_of_an_earlier_month_is_taken_back_by_any_of_its_names(
     assert (row.break_code, row.standing) == ("operator_refund_booked", "expected")
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("kind", ["reversal", "refund", "chargeback"])
 def test_what_is_taken_back_and_booked_needs_nobody_and_each_line_is_of_one(
     collections_of: Make, kind: str

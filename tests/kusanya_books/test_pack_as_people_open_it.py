@@ -88,6 +88,7 @@ def sheets_of(made: report.Report) -> list[tuple[str, pd.DataFrame]]:
     ]
 
 
+@pytest.mark.merge
 def test_every_cell_of_every_sheet_is_that_of_its_frame(made: report.Report, book: Any) -> None:
     tables = sheets_of(made)
     names = [name for name, _ in tables]
@@ -118,6 +119,7 @@ def test_every_cell_of_every_sheet_is_that_of_its_frame(made: report.Report, boo
                     assert isinstance(found, int), (sheet_name, cell.coordinate)
 
 
+@pytest.mark.merge
 def test_money_is_a_number_text_is_text_and_nothing_is_a_link(
     made: report.Report, formulas: Any
 ) -> None:

@@ -131,6 +131,7 @@ READERS: Final[dict[str, Act]] = {
 }
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("reader", READERS)
 def test_a_file_that_is_not_as_it_was_written_is_refused_or_plays_no_part(
@@ -182,6 +183,7 @@ def test_the_next_period_is_not_closed_with_what_is_left_of_an_earlier_pack(
     assert [path.name for path in pack.parent.iterdir()] == [pack.name]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("damage", [lost, emptied, cut])
 def test_a_damaged_pack_of_the_period_before_is_not_passed_over_for_an_older_one(
     pack: Path, damage: Callable[[Path], None]
@@ -201,6 +203,7 @@ def test_a_damaged_pack_of_the_period_before_is_not_passed_over_for_an_older_one
     assert closed(home, "2026-05-01..2026-05-31", carry=True).previous == pack.name
 
 
+@pytest.mark.merge
 def test_of_two_packs_of_the_same_facts_the_one_that_was_made_last_is_carried(pack: Path) -> None:
     """Books that were corrected within the hour are another run at the same place of the store."""
     home, wrong = pack.parents[1], (pack.parents[1] / "books.csv").read_text()
@@ -222,6 +225,7 @@ def test_of_two_packs_of_the_same_facts_the_one_that_was_made_last_is_carried(pa
     assert newest() == [pack, pack]
 
 
+@pytest.mark.merge
 def test_a_name_that_is_given_for_the_first_time_leaves_no_open_item_behind(pack: Path) -> None:
     home = pack.parents[1]
     april = "2026-04-01..2026-04-30"
@@ -254,6 +258,7 @@ def learn(home: Path, *numbers: int, day: int = 0) -> None:
             store.record(polled(number, PAID_AT + timedelta(days=day)))
 
 
+@pytest.mark.merge
 def test_of_two_packs_of_a_day_without_entries_somebody_must_say_what_is_booked(pack: Path) -> None:
     home = pack.parents[1]
     accounts = account_map.read(home / "accounts.toml")
@@ -287,6 +292,7 @@ def test_of_two_packs_of_a_day_without_entries_somebody_must_say_what_is_booked(
         entries(dukas, booked=sokos)
 
 
+@pytest.mark.merge
 def test_entries_whose_files_were_moved_away_to_be_imported_are_not_booked_again(
     pack: Path,
 ) -> None:
@@ -298,6 +304,7 @@ def test_entries_whose_files_were_moved_away_to_be_imported_are_not_booked_again
     assert balances(home)["Clearing"] == 5 * 982
 
 
+@pytest.mark.merge
 def test_a_close_whose_accounts_were_missing_booked_nothing(pack: Path) -> None:
     home = pack.parents[1]
     shutil.rmtree(pack)
@@ -314,6 +321,7 @@ def test_a_close_whose_accounts_were_missing_booked_nothing(pack: Path) -> None:
     assert balances(home)["Clearing"] == 5 * 982
 
 
+@pytest.mark.merge
 def test_the_month_books_what_its_nights_did_not(pack: Path) -> None:
     """Whatever was closed, in whatever order: each payment is on the accounts once."""
     home = pack.parents[1]

@@ -56,6 +56,7 @@ def test_a_csv_file_is_read_the_same_both_ways(tmp_path: Path, rounds: int) -> N
     same()
 
 
+@pytest.mark.merge
 @settings(deadline=None, database=None)
 @given(
     st.lists(

@@ -72,6 +72,7 @@ def test_a_receipt_that_an_earlier_close_kept_names_its_collection() -> None:
     assert names(found) == [("qgh7", "col_1"), ("INV-2", None)]
 
 
+@pytest.mark.merge
 @pytest.mark.usefixtures("no_settings", "papers_are_blank")
 @pytest.mark.parametrize("also", [[], ["refunds", "booked on the next day"]], ids=str)
 def test_months_that_are_booked_by_receipt_are_reconciled(

@@ -62,6 +62,7 @@ def given_back(close: Closed) -> dict[str, list[int]]:
     return {row["channel"]: [int(row[name] or 0) for name in names] for row in rows}
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("gives_fee", [False, True])
 def test_what_is_taken_back_and_given_back_in_a_month_needs_nobody_and_is_booked(
     made: Chain, paid: Payment, tmp_path: Path, empty_store: Path, *, gives_fee: bool
@@ -77,6 +78,7 @@ def test_what_is_taken_back_and_given_back_in_a_month_needs_nobody_and_is_booked
             assert given_back(close)[paid.channel] == [paid.amount - fee, 0, 0]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("gives_fee", [False, True])
 def test_what_is_taken_back_is_open_until_the_books_give_it_back(
     made: Chain, paid: Payment, tmp_path: Path, empty_store: Path, *, gives_fee: bool
@@ -92,6 +94,7 @@ def test_what_is_taken_back_is_open_until_the_books_give_it_back(
     assert (now["Clearing"], now["Refunds"]) == (owed(april), paid.amount - fee)
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("is_dated_as_paid", [False, True])
 def test_what_was_given_back_may_be_taken_back_by_a_later_payout(
     made: Chain, paid: Payment, tmp_path: Path, empty_store: Path, *, is_dated_as_paid: bool
@@ -108,6 +111,7 @@ def test_what_was_given_back_may_be_taken_back_by_a_later_payout(
     assert (now["Clearing"], now["Refunds"]) == (owed(april), paid.amount)
 
 
+@pytest.mark.merge
 def test_what_is_taken_back_of_an_earlier_month_is_of_a_payment_that_is_known(
     made: Chain, paid: Payment, tmp_path: Path, empty_store: Path
 ) -> None:
@@ -118,6 +122,7 @@ def test_what_is_taken_back_of_an_earlier_month_is_of_a_payment_that_is_known(
     assert now["Clearing"] + now["Suspense"] == owed(april)
 
 
+@pytest.mark.merge
 def test_one_line_of_the_books_explains_one_that_takes_back(
     made: Chain, paid: Payment, tmp_path: Path, empty_store: Path
 ) -> None:
@@ -134,6 +139,7 @@ def test_one_line_of_the_books_explains_one_that_takes_back(
     assert now["Refunds"] == 2 * paid.amount
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("month", [0, 1])
 def test_a_line_of_the_books_that_is_given_again_explains_nothing_more(
     made: Chain, paid: Payment, tmp_path: Path, empty_store: Path, month: int
@@ -154,6 +160,7 @@ def owed_of_days(close: Closed) -> int:
     return sum(int(i["balance"]) for i in close.items if i["break_code"] == "settlement_pending")
 
 
+@pytest.mark.merge
 def test_what_is_taken_back_after_the_period_is_booked_once_though_two_files_have_it(
     made: Chain, paid: Payment, tmp_path: Path, empty_store: Path
 ) -> None:

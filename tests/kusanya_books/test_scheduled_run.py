@@ -74,6 +74,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     return taken
 
 
+@pytest.mark.merge
 def test_a_named_period_is_closed_and_a_second_run_gives_the_same_bytes(
     kusanya: Kusanya, tmp_path: Path
 ) -> None:
@@ -111,6 +112,7 @@ def test_what_was_asked_wrongly_ends_with_two(
     assert says in err
 
 
+@pytest.mark.merge
 def test_a_notification_holds_verdict_counts_and_sums_and_no_reference_or_phone(
     kusanya: Kusanya, sent: Sent, tmp_path: Path
 ) -> None:
@@ -127,6 +129,7 @@ def test_a_notification_holds_verdict_counts_and_sums_and_no_reference_or_phone(
         assert word not in text
 
 
+@pytest.mark.merge
 def test_a_run_of_a_named_period_notifies_those_whom_the_environment_names(
     kusanya: Kusanya, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +140,7 @@ def test_a_run_of_a_named_period_notifies_those_whom_the_environment_names(
     assert len(sent) == 2, "who names the days sits before it"
 
 
+@pytest.mark.merge
 def test_a_notification_that_was_not_sent_is_said_and_ends_with_three(
     kusanya: Kusanya, sent: Sent
 ) -> None:
@@ -162,6 +166,7 @@ def test_a_run_that_could_not_begin_is_sent_as_failed(kusanya: Kusanya, sent: Se
     assert "missing" not in message.body
 
 
+@pytest.mark.merge
 def test_tolerances_come_from_a_file_and_single_options_win(
     kusanya: Kusanya, tmp_path: Path
 ) -> None:

@@ -53,6 +53,7 @@ class Nights:
         return (self.folder / "journals" / "not_booked.csv").read_text().splitlines()[1:]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("has_all", [False, True], ids=["by night", "month to date"])
 def test_a_payment_known_late_waits_for_its_payout_whatever_the_file_repeats(
     tmp_path: Path, *, has_all: bool
@@ -70,6 +71,7 @@ def test_a_payment_known_late_waits_for_its_payout_whatever_the_file_repeats(
     assert owed == [0, DUE, DUE, 0]
 
 
+@pytest.mark.merge
 @FILES
 def test_what_was_settled_and_is_paid_again_is_a_break_until_it_is_taken_back(
     tmp_path: Path, *, has_all: bool, by_item: bool
@@ -91,6 +93,7 @@ def test_what_was_settled_and_is_paid_again_is_a_break_until_it_is_taken_back(
     assert nights.shop.holds("Suspense") == 0
 
 
+@pytest.mark.merge
 def test_what_is_paid_before_it_is_known_and_once_more_afterwards_is_paid_too_much(
     tmp_path: Path,
 ) -> None:
@@ -107,6 +110,7 @@ def test_what_is_paid_before_it_is_known_and_once_more_afterwards_is_paid_too_mu
     assert codes == ["settlement_unknown", *["settlement_over"] * 3]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("most", [0, 100], ids=["too many", "few"])
 def test_lines_of_collections_are_kept_unless_they_are_too_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
@@ -118,6 +122,7 @@ def test_lines_of_collections_are_kept_unless_they_are_too_many(
     assert nights.not_booked() == ([] if most else [f"{day(0)},MPESA_TZ,,982"])
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("by_item", [False, True], ids=["by day", "by item"])
 def test_a_day_without_a_file_of_its_own_is_paid_by_the_next(
     tmp_path: Path, *, by_item: bool
@@ -127,6 +132,7 @@ def test_a_day_without_a_file_of_its_own_is_paid_by_the_next(
         assert nights.close(number, has_file=has_file).empty
 
 
+@pytest.mark.merge
 @FILES
 def test_a_line_that_is_dated_by_its_payout_is_known_again(
     tmp_path: Path, *, has_all: bool, by_item: bool
@@ -140,6 +146,7 @@ def test_a_line_that_is_dated_by_its_payout_is_known_again(
         assert nights.not_booked() == []
 
 
+@pytest.mark.merge
 def test_a_day_whose_payouts_nobody_compared_is_not_booked_by_what_became_known_of_it(
     tmp_path: Path,
 ) -> None:
@@ -151,6 +158,7 @@ def test_a_day_whose_payouts_nobody_compared_is_not_booked_by_what_became_known_
     assert nights.shop.holds("Bank") == 1_001 - FEE
 
 
+@pytest.mark.merge
 def test_of_two_open_payouts_of_a_day_a_line_pays_one(tmp_path: Path) -> None:
     shop = Shop(tmp_path)
     shop.pay(day(0), 1_000)

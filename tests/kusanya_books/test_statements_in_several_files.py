@@ -72,6 +72,7 @@ def matched_in(folder: Path) -> dict[str, str]:
     return {row["input"]: row["rows_matched"] for row in rows_of(folder, "accounted")}
 
 
+@pytest.mark.merge
 @BY_ITEM
 def test_files_of_days_are_one_statement_whose_lines_are_named_by_file(
     tmp_path: Path, *, by_item: bool
@@ -85,6 +86,7 @@ def test_files_of_days_are_one_statement_whose_lines_are_named_by_file(
     assert matched_in(folder) == {f"statement d{at}.csv": "1" for at in range(3)}
 
 
+@pytest.mark.merge
 @BY_ITEM
 def test_a_line_that_two_files_have_pays_once_in_whatever_order_they_are_given(
     tmp_path: Path, *, by_item: bool
@@ -111,6 +113,7 @@ def test_a_line_that_two_files_have_pays_once_in_whatever_order_they_are_given(
     assert made.shop.holds("Bank") == sum(1_000 + at - FEE for at in range(4))
 
 
+@pytest.mark.merge
 @BY_ITEM
 def test_what_a_file_says_twice_itself_is_paid_twice_though_another_one_says_it_too(
     tmp_path: Path, *, by_item: bool
@@ -126,6 +129,7 @@ def test_what_a_file_says_twice_itself_is_paid_twice_though_another_one_says_it_
         assert matched_in(folder) == {"statement a.csv": "1", "statement b.csv": "0"}
 
 
+@pytest.mark.merge
 def test_a_night_that_is_given_a_file_more_remembers_the_lines_of_each(tmp_path: Path) -> None:
     made = Provider(tmp_path, by_item=False)
     early, late = made.lines[:2], made.lines[2:]
@@ -136,6 +140,7 @@ def test_a_night_that_is_given_a_file_more_remembers_the_lines_of_each(tmp_path:
     assert codes_of(made.close(files)) == [("settlement_read_before", "P1", "d1.csv", "2")]
 
 
+@pytest.mark.merge
 def test_a_line_that_takes_back_in_a_file_of_its_own_is_a_line_of_the_statement(
     tmp_path: Path,
 ) -> None:
@@ -178,6 +183,7 @@ def test_the_same_file_twice_is_refused_and_so_are_two_of_one_name(tmp_path: Pat
         mapped_files.read(CloseRequest(statement=[first, other]))
 
 
+@pytest.mark.merge
 def test_an_empty_file_beside_others_says_nothing(tmp_path: Path) -> None:
     made = Provider(tmp_path, by_item=True)
     folder = made.close([made.write("b.csv"), made.write("a.csv", *made.lines)])
@@ -226,6 +232,7 @@ def moved(made: Provider, name: str, *receipts: str) -> str:
     return made.write(name, *lines, header=MOVED)
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("leg", ["operator", "bank"])
 def test_statements_that_overlap_make_one_pack_in_whatever_order_they_are_given(
     tmp_path: Path, leg: str

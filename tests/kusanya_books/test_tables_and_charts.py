@@ -181,6 +181,7 @@ def test_a_table_to_sort_says_where_it_was_cut() -> None:
     assert (cut.title, len(cut.frame)) == ("Breaks · the first 2 of 3 rows", 2)
 
 
+@pytest.mark.merge
 def test_a_story_has_the_facts_of_every_side_and_its_text_is_escaped() -> None:
     month = sample_faults.month(seed=1, rows=900)
     parts = {name: getattr(month, name) for name in ("collections", "other_mode", "intents")}

@@ -123,6 +123,7 @@ def open_at_bank(shop: Shop, today: date, **given: Any) -> set[str]:
     return set(items.loc[items["leg"] == "bank", "reference"].fillna(""))
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_night_lists_what_waits_and_what_was_taken_back_and_nothing_else(
     tmp_path: Path, seed: int
@@ -136,6 +137,7 @@ def test_each_night_lists_what_waits_and_what_was_taken_back_and_nothing_else(
     assert found[TRADING + QUIET - 1] == set()
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("has_all", [True, pytest.param(False, marks=pytest.mark.ci)])
 def test_a_payout_that_is_taken_back_weeks_later_is_a_break_until_it_is_paid_again(
     tmp_path: Path, *, has_all: bool
@@ -159,6 +161,7 @@ def test_a_payout_that_is_taken_back_weeks_later_is_a_break_until_it_is_paid_aga
     assert found == [[], [], back, back, [], again]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("name", ["GIFT", "GIFT-BACK"])
 def test_what_a_provider_takes_back_under_the_name_that_brought_it_leaves_nothing(
     tmp_path: Path, name: str

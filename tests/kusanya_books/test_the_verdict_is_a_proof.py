@@ -111,6 +111,7 @@ def test_five_nights_find_on_the_second_what_was_never_booked_and_never_paid(
     assert [code for code, _ in endings[2:]] == [1, 1, 1], "they stay until somebody acts"
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "heard_on", [1, *(pytest.param(night, marks=pytest.mark.ci) for night in (2, 3))]
 )
@@ -136,6 +137,7 @@ def test_what_is_heard_days_later_is_named_by_the_next_night_and_every_later_one
         assert [row["amount"] for row in found] == [7_000]
 
 
+@pytest.mark.merge
 def test_a_row_that_one_night_could_not_read_is_missed_by_every_later_one_until_it_is_read(
     close: Close, store: Store, moment: Moment, tmp_path: Path
 ) -> None:
@@ -159,6 +161,7 @@ def test_a_row_that_one_night_could_not_read_is_missed_by_every_later_one_until_
     assert [closed(day) for day in nights] == [["reconciled"]] * 3
 
 
+@pytest.mark.merge
 def test_an_earlier_pack_can_be_refused_and_days_that_no_pack_holds_are_named(
     close: Close, store: Store, moment: Moment, tmp_path: Path
 ) -> None:
@@ -174,6 +177,7 @@ def test_an_earlier_pack_can_be_refused_and_days_that_no_pack_holds_are_named(
     assert (alone["previous"], alone["gap"]) == (None, None)
 
 
+@pytest.mark.merge
 def test_what_waits_and_what_is_not_proven_is_in_the_notification(
     close: Close, store: Store, moment: Moment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,6 +260,7 @@ def dead(close: Close, store: Store, moment: Moment, tmp_path: Path) -> Callable
     return closed
 
 
+@pytest.mark.merge
 def test_what_books_and_operator_both_have_the_store_should_know(
     dead: Callable[..., list[str]],
 ) -> None:
@@ -267,6 +272,7 @@ def test_what_books_and_operator_both_have_the_store_should_know(
     assert said.startswith("1 payment(s), TZS 1,500, are in the books")
 
 
+@pytest.mark.merge
 def test_once_they_are_known_nothing_is_in_doubt(
     dead: Callable[..., list[str]], close: Close, store: Store
 ) -> None:
@@ -278,6 +284,7 @@ def test_once_they_are_known_nothing_is_in_doubt(
     assert (said["by_code"], said["unproven"], code) == ({}, [], 0)
 
 
+@pytest.mark.merge
 def test_lines_after_the_last_fact_are_named_as_such(
     dead: Callable[..., list[str]], store: Store
 ) -> None:
@@ -290,6 +297,7 @@ def test_lines_after_the_last_fact_are_named_as_such(
     assert dead() == [], "something was heard at the end"
 
 
+@pytest.mark.merge
 def test_what_a_person_accepted_raises_no_doubt(
     dead: Callable[..., list[str]], close: Close, store: Store, tmp_path: Path
 ) -> None:
@@ -301,6 +309,7 @@ def test_what_a_person_accepted_raises_no_doubt(
     assert (code, said["verdict"], said["unproven"]) == (0, "reconciled", [])
 
 
+@pytest.mark.merge
 def test_a_quiet_shop_is_proven_by_its_watcher(
     close: Close, store: Store, moment: Moment, tmp_path: Path
 ) -> None:
@@ -313,6 +322,7 @@ def test_a_quiet_shop_is_proven_by_its_watcher(
     assert (code, said["verdict"], said["unproven"]) == (0, "reconciled", [])
 
 
+@pytest.mark.merge
 def test_what_people_write_into_the_store_is_no_sign_of_the_service(
     close: Close, store: Store, moment: Moment, tmp_path: Path
 ) -> None:
@@ -323,6 +333,7 @@ def test_what_people_write_into_the_store_is_no_sign_of_the_service(
     assert close("--period", "last-month")[1]["verdict"] == "not proven"
 
 
+@pytest.mark.merge
 def test_what_is_still_open_after_its_grace_is_not_proven(
     close: Close, store: Store, moment: Moment, tmp_path: Path
 ) -> None:
@@ -339,6 +350,7 @@ def test_what_is_still_open_after_its_grace_is_not_proven(
     assert "1 payment(s) of MPESA_TZ, TZS 1,000, are not final" in said["sentence"]
 
 
+@pytest.mark.merge
 def test_ages_are_counted_to_the_day_of_the_run_and_the_same_day_gives_the_same_bytes(
     close: Close, store: Store, moment: Moment, tmp_path: Path
 ) -> None:
@@ -375,6 +387,7 @@ def two_channels(store: Store, moment: Moment, tmp_path: Path) -> None:
     watched(store)
 
 
+@pytest.mark.merge
 @pytest.mark.usefixtures("two_channels")
 def test_the_verdict_says_how_much_of_the_money_each_leg_compared(close: Close) -> None:
     code, said = close("--period", "last-month")
@@ -389,6 +402,7 @@ def test_the_verdict_says_how_much_of_the_money_each_leg_compared(close: Close) 
     assert rows["operator", "TIGO_TZ"] == (1_000, 0, 0)
 
 
+@pytest.mark.merge
 @pytest.mark.usefixtures("two_channels")
 def test_a_bank_with_nothing_to_compare_and_a_statement_without_its_end_are_not_proven(
     close: Close, tmp_path: Path
@@ -403,6 +417,7 @@ def test_a_bank_with_nothing_to_compare_and_a_statement_without_its_end_are_not_
     assert "no payout is known" in compared
 
 
+@pytest.mark.merge
 @pytest.mark.usefixtures("two_channels")
 @pytest.mark.parametrize("expected", ["settlement", "operator:mpesa", "operator:MIXX", "bank"])
 @pytest.mark.parametrize("by_profile", [False, True])
@@ -422,6 +437,7 @@ def test_what_is_expected_and_missing_is_not_proven(
         assert close("--period", "last-month", "--expect", "books")[0] == 0
 
 
+@pytest.mark.merge
 @pytest.mark.usefixtures("two_channels")
 def test_of_all_operators_each_channel_that_took_money_must_have_its_statement(
     close: Close,
@@ -434,6 +450,7 @@ def test_of_all_operators_each_channel_that_took_money_must_have_its_statement(
     assert close(*given, "--expect", "operator:mpesa")[0] == 0
 
 
+@pytest.mark.merge
 @pytest.mark.usefixtures("two_channels")
 def test_a_settlement_statement_that_names_no_channel_is_compared_with_all(
     close: Close, tmp_path: Path

@@ -61,6 +61,7 @@ def reconcile(home: Path, *more: str) -> Any:
     )
 
 
+@pytest.mark.merge
 def test_every_leg_is_matched_and_has_its_sum_on_the_first_page(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -87,6 +88,7 @@ def test_every_leg_is_matched_and_has_its_sum_on_the_first_page(
     assert (fact.collection_id[-1], "mpesa.csv" in fact.source) == ("1", True)
 
 
+@pytest.mark.merge
 def test_a_receipt_that_is_known_finds_a_payment_of_which_the_statement_says_no_more(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -141,6 +141,7 @@ def test_runs_of_a_day_are_those_whose_days_hold_it() -> None:
     ] == ["", "b", "b", "a b", ""]
 
 
+@pytest.mark.merge
 def test_a_month_that_is_closed_again_continues_its_days_as_one_span(tmp_path: Path) -> None:
     shop = Shop(tmp_path)
     shop.pay(day(0), 1_000)
@@ -152,6 +153,7 @@ def test_a_month_that_is_closed_again_continues_its_days_as_one_span(tmp_path: P
     shop.check()
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("late", [0, 30])
 def test_a_late_change_of_the_first_or_last_day_asks_which_entries_are_booked(
     tmp_path: Path, late: int

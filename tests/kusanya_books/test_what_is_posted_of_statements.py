@@ -126,6 +126,7 @@ def posted(month: Inputs) -> pd.DataFrame:
     ).rows
 
 
+@pytest.mark.merge
 def test_a_payout_taken_back_is_no_refund_to_customers(module_collections: Make) -> None:
     month = month_of(module_collections, ([], [], [(2, "back", 85_000), (2, "refund", 5_000)]))
     rows = posted(month)
@@ -156,6 +157,7 @@ def test_lines_of_a_day_are_counted_and_collections_alone_have_a_gross_and_fees(
     assert rows.index.tolist() == list(range(6))
 
 
+@pytest.mark.merge
 def test_a_payout_of_the_wallet_is_booked_beside_a_settlement_of_another_channel(
     module_collections: Make,
 ) -> None:
@@ -211,6 +213,7 @@ months = st.tuples(
 )
 
 
+@pytest.mark.merge
 @pytest.mark.scale(12, 80, 500)
 def test_the_clearing_account_rolls_to_what_the_legs_leave_open(
     module_collections: Make, rounds: int, tmp_path: Path

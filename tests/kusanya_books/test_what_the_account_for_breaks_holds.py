@@ -240,6 +240,7 @@ def of_items(shop: Shop, seed: int) -> None:
         assert sorted(open_at_bank["reference"]) == sorted(account.waiting)
 
 
+@pytest.mark.merge
 def test_without_that_account_a_break_is_listed_until_it_is_explained(shop: Shop) -> None:
     accounts = shop.home / "accounts.toml"
     accounts.write_text(accounts.read_text().replace('suspense = "Suspense"', ""))
@@ -256,6 +257,7 @@ def test_without_that_account_a_break_is_listed_until_it_is_explained(shop: Shop
     assert shop.holds("Clearing") == owed_by(shop) == 5_000 - FEE
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("reference", ["R-0", "of nobody"])
 @pytest.mark.parametrize("nights", [1, 2], ids=["the same night", "the night after"])
 def test_a_payment_that_is_no_success_here_and_was_refunded_is_no_break_and_no_refund(
@@ -274,6 +276,7 @@ def test_a_payment_that_is_no_success_here_and_was_refunded_is_no_break_and_no_r
     assert pd.read_parquet(pack / "open_items.parquet").empty
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("channel", ["MPESA_TZ", ""])
 def test_what_an_operator_pays_out_is_listed_on_a_night_without_a_settlement_line_of_its_channel(
     shop: Shop, channel: str
@@ -295,6 +298,7 @@ def test_what_an_operator_pays_out_is_listed_on_a_night_without_a_settlement_lin
     assert [shop.holds(name) for name in ("Bank", "Suspense", "Clearing")] == [4_982, 0, 4_982]
 
 
+@pytest.mark.merge
 def test_the_payout_of_a_payment_that_is_not_known_yet_waits_there_until_it_is(shop: Shop) -> None:
     """The night before earned the same sum: that is no reason to call it paid twice."""
     shop.pay(day(0), 5_000)
@@ -316,6 +320,7 @@ def test_the_payout_of_a_payment_that_is_not_known_yet_waits_there_until_it_is(s
     ]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("has_all", [True, False])
 def test_a_line_for_an_earlier_night_waits_for_the_bank_and_one_that_was_read_there_does_not(
     shop: Shop, *, has_all: bool
@@ -340,6 +345,7 @@ def test_a_line_for_an_earlier_night_waits_for_the_bank_and_one_that_was_read_th
     assert shop.holds("Bank") == 4_982 + 2_982
 
 
+@pytest.mark.merge
 def test_the_refund_of_a_success_is_booked(shop: Shop) -> None:
     shop.pay(day(0), 5_000)
     lines = [f"payment,M0,5000,{day(0)}T12:00:00+03:00,R-0,TZS,MPESA_TZ"]
@@ -348,6 +354,7 @@ def test_the_refund_of_a_success_is_booked(shop: Shop) -> None:
     assert [shop.holds(name) for name in ("Refunds", "Clearing")] == [5_000, -FEE]
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "said_by", [of_an_operator, of_payouts, pytest.param(of_items, marks=pytest.mark.ci)]
 )

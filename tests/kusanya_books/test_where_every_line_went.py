@@ -129,6 +129,7 @@ class Lines:
         return make(*rows)
 
 
+@pytest.mark.merge
 def test_each_input_is_counted_by_currency_and_a_line_without_a_day_is_outside() -> None:
     march = pd.Timestamp("2026-03-05")
     paid = {"status": "paid", "currency": "TZS"}
@@ -224,6 +225,7 @@ def test_no_line_is_lost_and_none_is_in_two_places(module_collections: Make, rou
         assert moved["amount_read"].sum() == inputs.movements["amount"].sum()
 
 
+@pytest.mark.merge
 def test_the_same_lines_go_to_the_same_places_whether_rows_are_listed_or_counted(
     module_collections: Make,
 ) -> None:
@@ -240,6 +242,7 @@ def sample() -> Report:
     return report(load.inputs(CloseRequest(mode="live")))
 
 
+@pytest.mark.merge
 def test_a_line_that_no_result_holds_keeps_the_month_open(sample: Report) -> None:
     assert sample.lost.empty
     page = sample.page("accounted")
@@ -265,6 +268,7 @@ def test_a_leg_that_drops_a_verdict_is_seen(sample: Report, leg: str) -> None:
     assert int(row["amount_lost"]) == int(dropped["amount"])
 
 
+@pytest.mark.merge
 def test_nothing_to_read_has_no_row() -> None:
     plain = load.inputs(CloseRequest(mode="live", period="2020-01"))
     empty = msgspec.structs.replace(

@@ -137,6 +137,7 @@ def test_who_paid_out_itself_before_goes_on() -> None:
     assert found.paid_by_operators == {("AIRTEL_TZ", "TZS"), ("HALOPESA_TZ", "TZS")}
 
 
+@pytest.mark.merge
 def test_who_paid_out_itself_before_goes_on_where_no_settlement_statement_is_given() -> None:
     given = night((0, ["MPESA_TZ"]), payers=[("HALOPESA_TZ", "TZS")])
     without = msgspec.structs.replace(given, statement=None)
@@ -145,6 +146,7 @@ def test_who_paid_out_itself_before_goes_on_where_no_settlement_statement_is_giv
     assert msgspec.structs.replace(night(), statement=None).paid_by_operators == set()
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("spans", "names", "settled"),
     [

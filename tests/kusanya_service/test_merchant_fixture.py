@@ -80,6 +80,7 @@ def example() -> str:
     return textwrap.dedent(body)
 
 
+@pytest.mark.merge
 def test_the_documented_example_passes_in_an_empty_folder(tmp_path: Path) -> None:
     text = example()
     assert text.startswith("from kusanya_service.testing import")
@@ -149,6 +150,7 @@ def run_pytest(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.merge
 def test_the_fixture_needs_no_import_no_uvloop_and_lives_past_five_minutes(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text("import sys\nsys.modules['uvloop'] = None\n")
     (tmp_path / "test_shop.py").write_text(MERCHANTS_TESTS)
@@ -348,6 +350,7 @@ def test_a_fault_is_a_typed_rule_and_what_happened_can_be_read(
         payment_service.inject(FaultRule(kind=FaultKind.DROP_DELIVERY, rate=2.0))
 
 
+@pytest.mark.merge
 @settings(max_examples=5, deadline=None)
 @given(amount=st.integers(500, 100_000))
 def test_under_hypothesis_each_example_has_a_service_of_its_own(amount: int) -> None:

@@ -150,6 +150,7 @@ def test_a_refused_connection_is_a_failure(
         assert attempt["outcome"] == "connection_refused"
 
 
+@pytest.mark.merge
 def test_endpoints_that_stall_do_not_slow_the_others(
     start: Any, order: Order, endpoint: CapturingEndpoint
 ) -> None:

@@ -87,6 +87,7 @@ def test_every_reference_leads_to_something(document: Any) -> None:
         assert name in document["components"][kind]
 
 
+@pytest.mark.merge
 @pytest.mark.timeout(600)
 @pytest.mark.scale(20, 100, 300)
 def test_generated_requests_find_no_answer_that_the_document_does_not_allow(

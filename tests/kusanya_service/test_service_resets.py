@@ -207,6 +207,7 @@ def test_a_bug_in_an_attempt_leaves_the_answer_of_a_create_whole_and_the_clock_r
         wait_for(lambda: outcomes(deliveries(service)) == {"succeeded": 1})
 
 
+@pytest.mark.merge
 @pytest.mark.scale(30, 150, 1_500)
 def test_a_process_on_uvloop_loses_no_delivery_to_an_endpoint_that_resets(
     tmp_path: Path, order: Order, endpoint: CapturingEndpoint, rounds: int

@@ -188,6 +188,7 @@ def test_four_days_of_retries_to_twenty_endpoints_pass_in_seconds(
         assert len(endpoint.deliveries) == 140
 
 
+@pytest.mark.merge
 def test_the_same_seed_gives_the_same_ids_fees_events_and_order(
     start: Any, order: Order, tmp_path: Any, endpoint: CapturingEndpoint
 ) -> None:

@@ -43,6 +43,7 @@ def test_a_signal_ends_the_process_in_order(
         assert [one.name for one in tmp_path.glob("*-wal")] == []
 
 
+@pytest.mark.merge
 @pytest.mark.scale(6, 60, 500)
 def test_killed_at_any_moment_nothing_answered_is_lost_and_nothing_is_doubled(
     tmp_path: Path, endpoint: CapturingEndpoint, order: Order, rounds: int
@@ -80,6 +81,7 @@ def test_killed_at_any_moment_nothing_answered_is_lost_and_nothing_is_doubled(
     assert sorted(one.event["data"]["id"] for one in endpoint.deliveries) == sorted(made)
 
 
+@pytest.mark.merge
 def test_open_outcomes_retries_and_a_disabled_endpoint_outlive_a_kill(
     tmp_path: Path, endpoint: CapturingEndpoint, order: Order
 ) -> None:
@@ -122,6 +124,7 @@ def test_a_phone_whose_first_post_fails_does_not_fail_again_after_a_restart(
         assert other.status == 409
 
 
+@pytest.mark.merge
 def test_overdue_attempts_run_once_each_and_not_all_at_once(
     tmp_path: Path, endpoint: CapturingEndpoint, order: Order
 ) -> None:

@@ -27,6 +27,7 @@ def desk_class() -> Any:
         sys.path.remove(str(FOLDER))
 
 
+@pytest.mark.merge
 def test_what_is_saved_at_the_desk_is_a_fact_of_the_store(
     desk_class: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

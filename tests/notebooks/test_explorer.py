@@ -45,6 +45,7 @@ def explorer(explorer_class: Any, months: Load) -> Any:
     return explorer_class(months, timeline.timeline)
 
 
+@pytest.mark.merge
 def test_the_table_shows_the_newest_and_the_summary_says_how_many_there_are(explorer: Any) -> None:
     everything = len(explorer.chosen())
     assert everything > 49_000
@@ -54,6 +55,7 @@ def test_the_table_shows_the_newest_and_the_summary_says_how_many_there_are(expl
     assert len(explorer.table.df) == 500
 
 
+@pytest.mark.merge
 def test_filters_narrow_and_widen_again(explorer: Any) -> None:
     everything = len(explorer.chosen())
     explorer.status.value = "failed"
@@ -111,6 +113,7 @@ def test_the_collection_of_a_break_is_shown_whatever_is_filtered(
     assert opened.story.value == "Click a row to read what happened to it."
 
 
+@pytest.mark.merge
 def test_switching_the_mode_shows_only_that_mode(explorer: Any) -> None:
     explorer.mode.value = "test"
     assert set(explorer.chosen()["mode"]) == {"test"}

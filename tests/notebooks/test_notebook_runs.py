@@ -37,6 +37,7 @@ def html(notebook: Any, cell_id: str) -> str:
     return shown
 
 
+@pytest.mark.merge
 def test_the_daily_notebook_shows_the_sample_month_as_the_library_computes_it(
     run_notebook: Run,
 ) -> None:
@@ -66,6 +67,7 @@ def test_the_daily_notebook_shows_the_sample_month_as_the_library_computes_it(
     assert ">3, KES 42,000; 42, TZS 1,058,264<" in html(ran, "verdict")
 
 
+@pytest.mark.merge
 def test_the_month_end_notebook_writes_the_pack_of_the_command(
     run_notebook: Run, tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ def builder() -> ModuleType:
     return module
 
 
+@pytest.mark.merge
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_the_site_has_every_paper_a_reference_with_units_and_a_search(tmp_path: Path) -> None:
     builder().make(tmp_path / "site")

@@ -97,6 +97,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, empty_store: Path) -> 
     return tmp_path
 
 
+@pytest.mark.merge
 def test_the_loss_is_one() -> None:
     ended = run(
         "for lost in ('import fcntl', 'os.O_DIRECTORY', 'signal.SIGHUP'):\n"
@@ -106,6 +107,7 @@ def test_the_loss_is_one() -> None:
     assert ended.stdout.split() == ["ModuleNotFoundError", "AttributeError", "AttributeError"]
 
 
+@pytest.mark.merge
 def test_what_should_work_everywhere_imports_without_unix() -> None:
     folder = Path(__file__).parents[2] / "notebooks"
     ended = run(
@@ -116,6 +118,7 @@ def test_what_should_work_everywhere_imports_without_unix() -> None:
     assert (ended.returncode, ended.stdout) == (0, "all\n"), ended.stderr
 
 
+@pytest.mark.merge
 def test_what_should_work_everywhere_runs_without_unix(here: Path) -> None:
     ended = run(
         f"{COMMANDS}\n"
@@ -147,6 +150,7 @@ def test_a_reconciliation_runs_without_unix(here: Path) -> None:
     assert "unexpected" not in ended.stderr
 
 
+@pytest.mark.merge
 @pytest.mark.usefixtures("here")
 def test_a_command_that_needs_unix_says_so() -> None:
     ended = run(

@@ -208,6 +208,7 @@ def test_malformed_requests_harm_nobody(nursery: Nursery, tmp_path: Path, rounds
     assert {200, 400, 405, 413} <= answers
 
 
+@pytest.mark.merge
 @pytest.mark.scale(50, 500, 500)
 def test_slow_sockets_are_cut_and_delay_nobody(
     nursery: Nursery, tmp_path: Path, rounds: int

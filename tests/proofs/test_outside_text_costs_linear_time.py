@@ -186,6 +186,7 @@ _UNITS: Final = (
 )
 
 
+@pytest.mark.merge
 @pytest.mark.scale(4_096, 16_384, 262_144)
 @pytest.mark.parametrize("name", READERS)
 def test_every_reader_costs_in_proportion_to_the_text(name: str, rounds: int) -> None:

@@ -106,6 +106,7 @@ def address(*ports: int) -> str:
     return f"postgresql://postgres@/postgres?{where}"
 
 
+@pytest.mark.merge
 @pytest.mark.scale(1, 5, 50)
 @pytest.mark.timeout(1800)
 def test_a_standby_that_is_promoted_has_everything_that_was_acknowledged(
@@ -134,6 +135,7 @@ def test_a_standby_that_is_promoted_has_everything_that_was_acknowledged(
         hold(url, crowd.acknowledged)
 
 
+@pytest.mark.merge
 @pytest.mark.scale(1, 5, 50)
 @pytest.mark.timeout(1800)
 def test_a_server_that_is_killed_and_started_again_has_everything_that_was_acknowledged(

@@ -58,6 +58,7 @@ def test_no_acknowledged_delivery_is_lost_when_the_power_fails(
     assert (tally.losing, tally.broken[:3]) == (0, [])
 
 
+@pytest.mark.merge
 @pytest.mark.scale(300, 3000, 30_000)
 @pytest.mark.timeout(600)
 def test_the_same_cuts_show_losses_where_commits_do_not_wait_for_the_disk(

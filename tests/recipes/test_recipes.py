@@ -188,6 +188,7 @@ def test_an_order_that_is_clicked_and_told_twice_is_charged_and_shipped_once(
     assert len(store.intents.order(Mode.TEST, "INV-1").collections) == 1
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("shop", ["celery"], indirect=True)
 def test_a_task_of_celery_ships_once_what_is_paid(
     shop: Shop, payment_service: PaymentService

@@ -60,6 +60,7 @@ def test_no_rule_breaks_in_any_week(folder: Callable[[], Path], rounds: int) -> 
         assert len(ledger.collections) >= COLLECTIONS * 3 // 5
 
 
+@pytest.mark.merge
 @pytest.mark.timeout(600)
 @pytest.mark.scale(1, 1_000, 1_000)
 def test_seeds_that_found_something_stay_green(folder: Callable[[], Path], rounds: int) -> None:
@@ -67,6 +68,7 @@ def test_seeds_that_found_something_stay_green(folder: Callable[[], Path], round
         hold(folder(), int(seed))
 
 
+@pytest.mark.merge
 @pytest.mark.timeout(600)
 def test_one_seed_is_one_history_in_any_process() -> None:
     traces = set()

@@ -179,6 +179,7 @@ def test_a_lost_answer_is_replayed_and_charges_once(
     assert "none" in shop("intents")[1]
 
 
+@pytest.mark.merge
 def test_a_create_that_fails_at_the_service_warns_against_asking_again(
     shop: Kusanya, payment_service: PaymentService
 ) -> None:
@@ -198,6 +199,7 @@ def test_an_intent_inside_its_window_is_resumed_and_not_decided(shop: Kusanya) -
     assert shop("intents", "decide", "int_none", "--why", "none")[0] == 2
 
 
+@pytest.mark.merge
 def test_the_clock_of_the_service_decides_what_may_be_replayed(
     shop: Kusanya, payment_service: PaymentService
 ) -> None:
@@ -237,6 +239,7 @@ def test_json_for_scripts_holds_no_character_that_a_terminal_acts_on(shop: Kusan
     assert json.loads(out)["data"][0]["reference"] == reference
 
 
+@pytest.mark.merge
 def test_a_service_that_is_away_leaves_an_intent_to_resume(
     shop: Kusanya,
     payment_service: PaymentService,
@@ -259,6 +262,7 @@ def test_a_service_that_is_away_leaves_an_intent_to_resume(
     assert len(payment_service.dashboard("GET", "collections?mode=test")["data"]) == 1
 
 
+@pytest.mark.merge
 def test_an_intent_of_another_profile_is_never_replayed_with_this_ones_key(
     shop: Kusanya, payment_service: PaymentService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -327,6 +331,7 @@ def test_a_store_is_checked_rebuilt_backed_up_copied_and_exported(
     assert shop("store", "forget-bodies", "--before", "yesterday")[0] == 2
 
 
+@pytest.mark.merge
 def test_a_month_without_books_is_reported_as_not_proven(shop: Kusanya, tmp_path: Path) -> None:
     shop("collect", "5000", "0754000001", "INV-14")
     code, out, _ = shop(

@@ -71,6 +71,7 @@ def test_what_people_look_at_is_read_as_each_role(
         assert "hidden from this login" in said.out
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("role", "refusal"), [("look", "sees masked"), ("ask", ""), ("decide", "")]
 )

@@ -224,6 +224,7 @@ _SIGNS = st.text(
 )
 
 
+@pytest.mark.merge
 @given(
     field=st.sampled_from(["domain", "base_url", "store", "program"]), before=_SIGNS, after=_SIGNS
 )

@@ -81,6 +81,7 @@ class Units:
         )
 
 
+@pytest.mark.merge
 def test_the_units_start_on_a_bare_server_each_with_its_own_login(
     kusanya: Kusanya,
     payment_service: PaymentService,

@@ -12,11 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from tests.console.cli.deploying import Kusanya, deployed, unit
 
 from kusanya.store import Store
 from kusanya.webhooks import sign
 from kusanya_service.testing import PaymentService, payment_service
+
+pytestmark = pytest.mark.merge
 
 __all__ = ["payment_service"]
 SECRET = "whsec_" + "a" * 32

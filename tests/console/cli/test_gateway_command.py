@@ -32,6 +32,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.merge
 def test_the_token_is_made_for_its_owner_alone_and_the_gateway_forwards_beside_it(
     kusanya: Kusanya, home: Path
 ) -> None:

@@ -15,6 +15,8 @@ from kusanya.outcomes import Consumer, Kind, Outcome, Park, ddl
 from kusanya.store import Store
 from kusanya.wire import Mode
 
+pytestmark = pytest.mark.merge
+
 Kusanya = Callable[..., tuple[int, str, str]]
 NAMED = 200
 """So much of the work is listed."""

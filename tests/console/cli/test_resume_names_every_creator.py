@@ -12,6 +12,8 @@ from kusanya.errors import NotSent
 from kusanya.intents import create_safely
 from kusanya.store import Store
 
+pytestmark = pytest.mark.merge
+
 NOWHERE = "http://127.0.0.1:1"
 
 

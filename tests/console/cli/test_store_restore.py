@@ -32,6 +32,7 @@ def shop(
     return run
 
 
+@pytest.mark.merge
 def test_a_backup_is_restored_and_orders_go_on_once_what_happened_since_is_known(
     shop: Kusanya, payment_service: PaymentService, tmp_path: Path
 ) -> None:

@@ -119,6 +119,7 @@ async def test_enter_on_a_scripted_phone_creates_crash_safely_and_shows_what_bec
         assert "✕ failed insufficient_funds" in shown(app)
 
 
+@pytest.mark.merge
 async def test_an_answer_that_is_lost_leaves_an_intent_that_was_resolved_by_its_replay(
     context: Build, store: Store, at_rest: AtRest
 ) -> None:
@@ -132,6 +133,7 @@ async def test_an_answer_that_is_lost_leaves_an_intent_that_was_resolved_by_its_
         assert "+255•••••014; the script says: the 202 is lost on its way" in shown(app)
 
 
+@pytest.mark.merge
 async def test_a_live_key_or_none_creates_nothing_on_a_scripted_phone(  # noqa: PLR0917 - fixtures
     context: Build, store: Store, service: PaymentService, dashboard: DashboardClient,
     clock: ManualClock, at_rest: AtRest,

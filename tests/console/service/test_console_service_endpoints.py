@@ -158,6 +158,7 @@ async def test_an_endpoint_that_went_while_the_dialog_was_open_is_not_touched(
     assert outcome.startswith("failed: ")
 
 
+@pytest.mark.merge
 async def test_a_key_is_made_shown_once_and_revoked_after_its_word(
     context: Build, store: Store, service: PaymentService, at_rest: AtRest
 ) -> None:

@@ -108,6 +108,7 @@ def test_one_in_twenty_that_takes_long_is_no_alarm_and_two_past_any_expiry_are(s
     assert "4 prompts" in (shop.stuck() or "")
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("cause", ["service_silent", "unwatched"])
 def test_at_no_moment_is_a_network_named_for_what_nobody_could_learn(
     shop: Shop, cause: str

@@ -47,6 +47,7 @@ def shop(tmp_path: Path, empty_store: Path) -> Iterator[WatchedShop]:
         yield made
 
 
+@pytest.mark.merge
 def test_an_endpoint_that_fails_for_three_days_is_sent_once_and_once_more_when_disabled(
     shop: WatchedShop,
 ) -> None:
@@ -106,6 +107,7 @@ def test_each_message_and_each_failed_one_is_a_line_of_the_log(
     assert all(one["target"] == "inbox" and "failing" in one["alarms"] for one in lines)
 
 
+@pytest.mark.merge
 def test_what_the_sender_says_of_an_endpoint_is_sent_and_its_last_word_stands(
     shop: WatchedShop,
 ) -> None:
@@ -148,6 +150,7 @@ def test_what_comes_and_goes_is_sent_once(shop: WatchedShop) -> None:
     assert shop.inbox.codes == ["failing"]
 
 
+@pytest.mark.merge
 def test_a_refusal_that_its_first_retry_ends_is_sent_to_nobody(shop: WatchedShop) -> None:
     watcher = shop.watcher()
     shop.delivered(answer=400)
@@ -222,6 +225,7 @@ class LostStore:
         return getattr(self.store, name)
 
 
+@pytest.mark.merge
 def test_a_lost_store_is_sent_once_by_one_of_two_watchers_and_so_is_its_return(
     shop: WatchedShop,
 ) -> None:
@@ -246,6 +250,7 @@ def test_a_lost_store_is_sent_once_by_one_of_two_watchers_and_so_is_its_return(
     ]
 
 
+@pytest.mark.merge
 def test_two_watchers_and_a_restart_send_no_second_message(shop: WatchedShop) -> None:
     first, second = shop.watcher("one:1:a"), shop.watcher("two:2:b")
     shop.delivered(answer=400)
@@ -267,6 +272,7 @@ def test_alarms_of_the_same_time_are_one_message(shop: WatchedShop) -> None:
     assert [len(one.data["alarms"]) for _, one in shop.inbox.messages] == [2]
 
 
+@pytest.mark.merge
 def test_an_acknowledged_alarm_is_silent_and_its_next_outbreak_is_not(shop: WatchedShop) -> None:
     watcher = shop.watcher()
     shop.delivered(answer=400)
@@ -283,6 +289,7 @@ def test_an_acknowledged_alarm_is_silent_and_its_next_outbreak_is_not(shop: Watc
     assert shop.inbox.codes == ["failing"]
 
 
+@pytest.mark.merge
 def test_a_muted_alarm_is_silent_in_every_outbreak_and_is_told_anew_at_the_end(
     shop: WatchedShop,
 ) -> None:
@@ -310,6 +317,7 @@ def test_a_muted_alarm_is_silent_in_every_outbreak_and_is_told_anew_at_the_end(
     assert shop.inbox.codes == ["failing", "+failing:shop", "failing"]
 
 
+@pytest.mark.merge
 def test_what_was_sent_before_a_mute_is_sent_again_when_it_ends_and_still_stands(
     shop: WatchedShop,
 ) -> None:
@@ -345,6 +353,7 @@ def test_a_mute_names_a_rule_has_a_reason_and_is_short(
     assert shop.store.audit.page().rows == ()
 
 
+@pytest.mark.merge
 def test_an_address_that_takes_nothing_is_an_alarm_and_gets_the_message_later(
     shop: WatchedShop,
 ) -> None:
@@ -382,6 +391,7 @@ def test_a_watcher_that_ends_by_an_error_says_so_once(shop: WatchedShop) -> None
     assert shop.inbox.codes == ["unwatched", "+unwatched:stopped"]
 
 
+@pytest.mark.merge
 def test_people_get_it_by_http_by_mail_and_through_a_program(
     shop: WatchedShop, tmp_path: Path
 ) -> None:
@@ -427,6 +437,7 @@ def test_no_phone_is_in_an_alarm_for_a_program(shop: WatchedShop) -> None:
     assert "2557540" not in said
 
 
+@pytest.mark.merge
 def test_a_full_list_of_waiting_messages_makes_room_for_the_newest(shop: WatchedShop) -> None:
     """What happens now is worth more to a person than what happened first."""
     shop.inbox.full = True

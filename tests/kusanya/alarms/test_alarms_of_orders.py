@@ -116,6 +116,7 @@ def test_an_outcome_that_waits_for_a_person_is_an_alarm_until_one_decides(shop: 
     assert not shop.alarms().keys() & {"parked", "undone"}
 
 
+@pytest.mark.merge
 def test_who_watches_is_told_though_no_consumer_ever_ran(shop: Shop) -> None:
     shop.store.outcomes.add("shipping", mode=Mode.LIVE, begin=None, actor="asha")
     watched = WatchedShop(shop.store, shop.clock)

@@ -87,6 +87,7 @@ def messages_of_a_week(folder: Path, seed: int, *, days: int = 7) -> list[str]:
         return [message.body for _, message in shop.inbox.messages]
 
 
+@pytest.mark.merge
 def test_two_quiet_days_raise_nothing(tmp_path: Path) -> None:
     assert messages_of_a_week(tmp_path, 1, days=2) == []
 

@@ -92,6 +92,7 @@ def test_strangers_light_no_fuse_and_page_nobody(door: Door, stranger: str, is_f
     assert [one.failures for one in found] == ([] if is_first else [0])
 
 
+@pytest.mark.merge
 def test_a_flood_of_strangers_is_one_warning_that_leads_nowhere_else(door: Door) -> None:
     watched = WatchedShop(door.store, door.clock)
     watcher = watched.watcher()

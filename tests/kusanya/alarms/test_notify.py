@@ -78,6 +78,7 @@ def test_a_name_and_password_in_the_address_are_sent_as_such_and_a_proxy_is_used
     assert http.paths == ["/hook", "http://chat.example/hook"]
 
 
+@pytest.mark.merge
 def test_mail_reaches_a_mail_server(mail: MailSink) -> None:
     notify.check([mail.url])
     assert notify.send([mail.url], "2 alarms", "first\nsecond") == []

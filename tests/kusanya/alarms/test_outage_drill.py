@@ -26,6 +26,8 @@ from kusanya.store import Store
 from kusanya.store.records import Backup
 from kusanya.wire import Mode
 
+pytestmark = pytest.mark.merge
+
 pytest.importorskip("apprise", reason="needs the extra notify")
 
 MINUTE = timedelta(minutes=1)

@@ -78,6 +78,7 @@ def test_a_trouble_is_said_within_minutes_in_the_median(
     assert found <= within
 
 
+@pytest.mark.merge
 @pytest.mark.scale(1, 20, 200)
 def test_quiet_quarters_raise_no_more_than_was_promised(rounds: int) -> None:
     raised = 0

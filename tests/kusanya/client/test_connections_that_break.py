@@ -16,6 +16,7 @@ from kusanya.errors import (
 ORDER: dict[str, Any] = {"amount": 5000, "phone": "0754 000 001", "reference": "order-1"}
 
 
+@pytest.mark.merge
 def test_an_answer_cut_at_any_byte_is_asked_for_again_with_the_same_bytes(
     driver: Any, server: Any, wire: Any
 ) -> None:

@@ -89,6 +89,7 @@ def pay(ask: Ask, reference: str = "INV-1", **more: Any) -> httpx.Response:
     return ask("PUT", f"/v1/orders/{reference}", {"amount": 5000, "phone": PHONE, **more})
 
 
+@pytest.mark.merge
 def test_an_order_is_paid_by_the_same_request_said_as_often_as_one_likes(
     ask: Ask, payment_service: PaymentService, store: Store
 ) -> None:
@@ -267,6 +268,7 @@ def test_a_body_that_says_nothing_of_more_is_whole(
     assert said[0]["status"] == 200
 
 
+@pytest.mark.merge
 def test_a_cron_shop_pulls_what_it_has_to_do_and_says_what_is_done(
     ask: Ask, payment_service: PaymentService, store: Store
 ) -> None:
@@ -388,6 +390,7 @@ def test_a_reference_with_a_slash_and_a_blank_is_one_reference(ask: Ask) -> None
     assert pay(ask, "INV%2F1%20b").json()["reference"] == "INV/1 b"
 
 
+@pytest.mark.merge
 def test_while_the_service_does_not_answer_orders_and_outcomes_are_read_all_the_same(
     store: Store, payment_service: PaymentService
 ) -> None:

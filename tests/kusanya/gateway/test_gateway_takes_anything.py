@@ -19,6 +19,8 @@ from kusanya.privacy.secret import Secret
 from kusanya.store import Store
 from kusanya.wire import Mode
 
+pytestmark = pytest.mark.merge
+
 TOKEN, KEY = "a-token-of-tests", "sk_test_0123456789abcdef"
 
 _raw = st.binary(max_size=40) | st.sampled_from([b"\0", b"\xff", b"INV-1", b".", b"..", b"out_1"])

@@ -86,6 +86,7 @@ def test_there_is_no_intent_to_name_before_there_is_one(store: Store, clock: Any
         _ = recorded.intent
 
 
+@pytest.mark.merge
 def test_every_open_intent_is_listed_however_many_there_are(
     store: Store, new_client: Any, service: Any, play: Any
 ) -> None:

@@ -25,6 +25,7 @@ from kusanya_service.testing import running_service
 KEYED = {**ORDER, "idempotency_key": "job-1"}
 
 
+@pytest.mark.merge
 @pytest.mark.scale(1, 10, 50)
 @pytest.mark.timeout(600)
 def test_a_hundred_same_calls_in_threads_and_processes_return_the_same_collection(

@@ -76,6 +76,7 @@ def test_a_client_that_tried_some_times_at_once_is_gone_on_with_as_soon(
     assert watch().resumed == 1
 
 
+@pytest.mark.merge
 def test_a_service_that_answers_nobody_is_asked_less_and_less_often(
     store: Store, new_client: NewClient, watch: Watcher, play: Any
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_service_that_answers_nobody_is_asked_less_and_less_often(
     assert watch().resumed == 1
 
 
+@pytest.mark.merge
 def test_the_oldest_is_sent_again_first_however_many_newer_ones_wait(
     store: Store, new_client: NewClient, watch: Watcher, play: Any
 ) -> None:

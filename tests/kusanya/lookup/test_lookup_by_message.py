@@ -408,6 +408,7 @@ def test_a_message_that_names_another_payee_is_none_of_ours(store: Store) -> Non
     assert ours.sentence == "Amount, channel and time fit this payment alone."
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("language", Language)
 def test_no_message_is_matched_with_a_payment_that_it_is_not_about(
     store: Store, language: Language

@@ -153,6 +153,7 @@ def test_a_success_and_what_was_done_before_are_done(
         assert forwarder.drain() == 1
 
 
+@pytest.mark.merge
 def test_a_shop_that_fails_ten_times_is_left_to_a_person_and_one_behind_a_proxy_never(
     facts: Facts, shop: HttpShop
 ) -> None:
@@ -169,6 +170,7 @@ def test_a_shop_that_fails_ten_times_is_left_to_a_person_and_one_behind_a_proxy_
         assert forwarder.drain() == 1
 
 
+@pytest.mark.merge
 def test_without_a_connection_nothing_is_tried_and_all_is_caught_up(facts: Facts) -> None:
     paid(facts, 1, 2, 3)
     facts.pay("order-4")
@@ -186,6 +188,7 @@ def test_without_a_connection_nothing_is_tried_and_all_is_caught_up(facts: Facts
     }
 
 
+@pytest.mark.merge
 def test_a_shop_that_is_away_is_not_tried_for_every_order(
     facts: Facts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,6 +350,7 @@ class PhpShop:
             return connection.execute("SELECT kind, reference FROM effect").fetchall()
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     "language",
     [

@@ -18,6 +18,8 @@ from kusanya.outcomes import Consumer, Kind, ddl
 from kusanya.store import Store
 from kusanya.wire import Mode
 
+pytestmark = pytest.mark.merge
+
 CHILD = Path(__file__).with_name("consume_until_killed.py")
 
 

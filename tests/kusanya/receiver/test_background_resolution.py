@@ -197,6 +197,7 @@ def test_a_store_that_was_closed_ends_the_looks_without_a_word(
     assert (resolver.failed, caplog.records) == (0, [])
 
 
+@pytest.mark.merge
 def test_a_store_that_is_let_go_in_a_look_that_fails_ends_the_looks_without_a_word(
     tmp_path: Path,
     empty_store: Path,
@@ -235,6 +236,7 @@ def test_there_is_no_thread_while_there_is_nothing_to_look_at(store: Store, cloc
         rests.end()
 
 
+@pytest.mark.merge
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_resolves_with_a_thread_of_its_own(
     tmp_path: Path, empty_store: Path

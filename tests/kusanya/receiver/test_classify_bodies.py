@@ -137,6 +137,7 @@ json_values = st.recursive(
 )
 
 
+@pytest.mark.merge
 @given(st.dictionaries(st.text(max_size=6), json_values, max_size=6))
 def test_colons_quotes_and_backslashes_in_text_are_no_repeated_keys(
     body: Body, sign_headers: SignHeaders, metadata: dict[str, Any]

@@ -91,6 +91,7 @@ print("stopped", flush=True)
 """
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
 def test_a_signal_stops_the_receiver_with_everything_acknowledged_kept(
     tmp_path: Path, body: Body, sign_headers: SignHeaders, number: signal.Signals

@@ -16,6 +16,8 @@ from kusanya.store import Store
 from kusanya.store.records import DeliveryFilter, Verdict
 from kusanya.wire import Mode
 
+pytestmark = pytest.mark.merge
+
 SECRET = "whsec_" + "a" * 32
 FORGED = "whsec_forged"
 

@@ -206,6 +206,7 @@ def test_a_sentence_names_who_said_what_and_shows_neither_phone_nor_escape(fact:
     assert "255754000" not in said
 
 
+@pytest.mark.merge
 @given(
     st.lists(
         st.fixed_dictionaries(

@@ -113,6 +113,7 @@ def test_a_delivery_that_is_missing_from_a_month_that_stays_is_a_finding(
     assert ("event", "evt_4") in kinds
 
 
+@pytest.mark.merge
 @pytest.mark.postgres
 def test_a_history_that_is_moved_to_a_server_lies_in_its_months(
     postgres_url: str, make: Any, clock: ManualClock, tmp_path: Path
@@ -159,6 +160,7 @@ def test_months_are_made_ahead_and_no_date_is_refused(
         assert store.deliveries.get("dlv_0000000000000001") is not None
 
 
+@pytest.mark.merge
 @pytest.mark.postgres
 def test_who_owns_the_tables_makes_the_months_to_come_by_opening_the_store(
     postgres_url: str, make: Any, clock: ManualClock

@@ -107,6 +107,7 @@ def _privileges(connection: Connection, role: str, table: str) -> str:
     return found
 
 
+@pytest.mark.merge
 def test_each_role_may_do_with_each_table_what_is_written_here_and_nothing_else(
     logins: As, postgres_url: str
 ) -> None:

@@ -106,6 +106,7 @@ def test_a_creation_without_an_answer_is_found_as_its_customer_would_name_it(
     assert found.count == 1
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("text", ["0009", "21000..23000", "22000 14:54"])
 def test_a_creation_is_found_behind_all_others_that_an_outage_left_open(
     store: Store, clock: ManualClock, created: Any, text: str

@@ -39,6 +39,7 @@ def lines(store: Store, make: Any) -> list[str]:
     return [row.id for row in rows]
 
 
+@pytest.mark.merge
 def test_every_page_is_the_next_stretch_of_the_whole_list(store: Store, lines: list[str]) -> None:
     by_id = {row.id: row for row in store.deliveries.page_with_missing(Mode.TEST, limit=1_000).rows}
     for place, name in enumerate(lines):

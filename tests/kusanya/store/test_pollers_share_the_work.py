@@ -89,6 +89,7 @@ def test_two_pollers_ask_about_each_collection_once_per_look(
     assert service.asked == {f"col_{n}": 2 for n in range(9)}
 
 
+@pytest.mark.merge
 def test_the_rhythm_of_a_collection_goes_on_whichever_poller_asks(
     open_store: Opener, make: Any, clock: ManualClock, service: Service
 ) -> None:
@@ -163,6 +164,7 @@ def failing(method: Any, errors: list[Exception]) -> Any:
     return call
 
 
+@pytest.mark.merge
 def test_a_store_that_is_away_is_waited_for_and_said_once(
     store: Store,
     clock: ManualClock,

@@ -172,6 +172,7 @@ def everything(store: Store) -> dict[str, list[Any]]:
     return found
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("seed", range(4))
 def test_a_copy_as_of_an_instant_is_the_store_that_knew_no_more(
     store: Store, make: Any, clock: ManualClock, tmp_path: Path, seed: int
@@ -206,6 +207,7 @@ def test_a_copy_as_of_an_instant_is_the_store_that_knew_no_more(
             )
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("seed", range(2))
 def test_a_copy_that_is_moved_on_is_at_every_instant_the_copy_made_at_once(
     store: Store, make: Any, clock: ManualClock, tmp_path: Path, seed: int

@@ -12,6 +12,8 @@ import pytest
 from kusanya.store import Store
 from kusanya.wire import Mode
 
+pytestmark = pytest.mark.merge
+
 Opener = Callable[..., Store]
 CHILD = Path(__file__).with_name("ingest_until_killed.py")
 

@@ -100,6 +100,7 @@ def test_a_killed_program_that_left_everything_is_no_reason_to_refuse(
         assert store.maintenance.check() == ()
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("end", ["-wal", "-shm"])
 def test_a_second_program_is_refused_while_the_first_works_without_it(
     child: subprocess.Popen[str], path: Path, end: str
@@ -114,6 +115,7 @@ def test_a_second_program_is_refused_while_the_first_works_without_it(
             assert store.maintenance.check() == ()
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("act", [move_a_backup_over, copy_a_backup_over], ids=["moved", "copied"])
 def test_a_wal_of_the_former_file_is_not_applied_to_a_backup(
     act: Callable[[Path], None], running: Store, path: Path, make: Any

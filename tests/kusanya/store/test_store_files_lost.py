@@ -170,6 +170,7 @@ def test_what_a_removed_wal_held_is_saved_into_the_file(
         assert again.maintenance.check() == ()
 
 
+@pytest.mark.merge
 def test_a_store_without_its_shm_is_whole_when_it_is_opened_anew(
     running: Store, path: Path, make: Any
 ) -> None:

@@ -15,6 +15,8 @@ from kusanya.wire import Mode
 from kusanya_service.options import Options
 from kusanya_service.testing import running_service
 
+pytestmark = pytest.mark.merge
+
 PROGRAM = Path(__file__).with_name("forking.py")
 
 

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -55,6 +56,7 @@ def key(row: RollupRow) -> tuple[Any, ...]:
     )
 
 
+@pytest.mark.merge
 @settings(
     max_examples=40,
     deadline=None,

@@ -78,6 +78,7 @@ def test_an_idle_journal_catches_up_by_itself(store: Store, make: Any) -> None:
     assert store.maintenance.check() == ()
 
 
+@pytest.mark.merge
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

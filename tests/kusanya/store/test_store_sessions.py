@@ -72,6 +72,7 @@ def record_until_taken(store: Store, arrival: Arrival) -> Verdict:
     pytest.fail("the others were stopped too")
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("where", ["idle", pytest.param("copy", marks=pytest.mark.ci)])
 def test_a_stopped_writer_stops_nobody_else(
     where: str, postgres_url: str, impatient: Store, make: Any

@@ -99,6 +99,7 @@ def test_a_name_beside_a_number_that_a_thousand_have_is_found(store: Store, make
     assert found == ["col_777"]
 
 
+@pytest.mark.merge
 @pytest.mark.postgres
 def test_a_server_walks_what_everybody_has_in_its_order_and_sorts_nothing(
     postgres_url: str, make: Any

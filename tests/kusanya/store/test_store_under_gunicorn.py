@@ -20,6 +20,8 @@ from kusanya.wire import Mode
 from kusanya_service.options import Options
 from kusanya_service.testing import running_service
 
+pytestmark = pytest.mark.merge
+
 SECRET = "whsec_gunicorn"
 WORKERS = 3
 

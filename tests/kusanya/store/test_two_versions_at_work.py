@@ -89,6 +89,7 @@ def says(store: Store) -> list[tuple[Any, ...]]:
     )
 
 
+@pytest.mark.merge
 def test_two_versions_receive_while_the_store_is_upgraded(
     postgres_url: str, make: Any, tmp_path: Path
 ) -> None:

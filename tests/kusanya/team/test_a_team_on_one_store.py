@@ -34,6 +34,7 @@ ENDED_UNHEARD = range(EVENTS, EVENTS + 40)
 DIES_HOLDING = Path(__file__).with_name("dies_holding.py")
 
 
+@pytest.mark.merge
 @pytest.mark.spec("delivery-4")
 def test_every_event_takes_effect_once_and_every_reader_sees_every_change_in_order(
     join: Join, said: Any, clock: ManualClock
@@ -95,6 +96,7 @@ def test_every_event_takes_effect_once_and_every_reader_sees_every_change_in_ord
     assert poller.maintenance.check() == ()
 
 
+@pytest.mark.merge
 @pytest.mark.spec("post-1")
 def test_members_that_create_the_same_at_once_send_each_intent_once(
     join: Join, said: Any, clock: ManualClock

@@ -76,6 +76,7 @@ def paid(team: Team, reference: str = "INV-1") -> str:
     return order.collection.id
 
 
+@pytest.mark.merge
 def test_who_asks_consumes_and_who_acts_adds_and_decides_what_is_parked(
     team: Team, tmp_path: Path
 ) -> None:

@@ -170,6 +170,7 @@ def test_test_and_live_payments_of_one_reference_are_two_traces(
     assert one.end_time == one.start_time + 250_000_000
 
 
+@pytest.mark.merge
 def test_nothing_is_loaded_where_nobody_asked(tmp_path: Path) -> None:
     script = (
         "import sys, kusanya\n"

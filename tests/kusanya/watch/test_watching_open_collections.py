@@ -78,6 +78,7 @@ def test_a_collection_whose_event_came_is_not_asked_for(scene: Any) -> None:
     assert _poll(scene).asked == 0
 
 
+@pytest.mark.merge
 def test_an_open_collection_is_asked_for_less_and_less_and_leaves_no_rows(scene: Any) -> None:
     made = scene.create(1, NEVER_FINISHES)
     asked = []

@@ -239,8 +239,8 @@ def exchanges(room: Room) -> Iterator[Mutant]:
 
 _OPTIONS: Final = (
     *("-n", "0", "-s", "-p", "no:cacheprovider", "-p", "no:terminal"),
-    # Not the long ones: a mutant that only chance finds is not found every time.
-    *("-k", "not postgres"),
+    # Not the longest: a mutant that only chance finds is not found every time.
+    *("--tier", "merge", "-k", "not postgres"),
     # What is imported once for all children is imported already in each.
     *("-W", "ignore::pytest.PytestAssertRewriteWarning"),
 )
