@@ -171,3 +171,17 @@ def test_a_late_change_of_the_first_or_last_day_asks_which_entries_are_booked(
             shutil.rmtree(folder)
     with pytest.raises(InputRefused, match=f"{april.name} is of the same days"):
         journal_entries.of_pack(march, accounts)
+
+
+@pytest.mark.merge
+def test_a_close_knows_who_booked_the_first_day_of_the_one_that_it_follows(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    shop.pay(day(0), 1_000)
+    march = shop.close(day(0), day(30))
+    shop.pay(day(5), 2_000)
+    again = pack_folder.manifest(shop.close(day(0), day(30)))["run_id"]
+    april = pack_folder.manifest(shop.close(day(31), day(60), previous=str(march)))
+    assert april["made_from"][booked_before.AFTER] == [
+        [str(day(0)), str(day(30)), again, part] for part in ("collections", "since")
+    ]
+    shop.check()
