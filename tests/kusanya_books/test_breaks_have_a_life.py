@@ -232,6 +232,7 @@ def test_suspected_doubles_and_fees_can_be_accepted_too(store: Store, tmp_path: 
     assert (ended.exit_code, findings_of(ended)) == (0, {"accepted by name": (7, 1_048)})
 
 
+@pytest.mark.merge
 @pytest.mark.usefixtures("first")
 def test_an_analyst_lists_notes_and_resolves(store: Store, kusanya: Kusanya) -> None:
     code, out, _ = kusanya("list")

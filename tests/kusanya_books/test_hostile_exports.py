@@ -141,6 +141,7 @@ def rows_of(sheet: Any) -> tuple[list[Any], dict[str, Any]]:
     return head, {str(row[at].value): row for row in sheet.iter_rows(min_row=4)}
 
 
+@pytest.mark.merge
 def test_another_library_reads_what_was_written_cell_by_cell(pages: Any) -> None:
     head, found = rows_of(pages["breaks"])
     at = head.index("reference")

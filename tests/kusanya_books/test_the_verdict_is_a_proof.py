@@ -85,6 +85,7 @@ def watched(store: Store) -> None:
     store.poll_leases.record_poll(Mode.LIVE, by="watch")
 
 
+@pytest.mark.merge
 def test_five_nights_find_on_the_second_what_was_never_booked_and_never_paid(
     close: Close, store: Store, moment: Moment, tmp_path: Path
 ) -> None:

@@ -135,6 +135,7 @@ def test_a_payout_taken_back_is_no_refund_to_customers(module_collections: Make)
     assert (taken_back["break_code"], taken_back["net"]) == ("operator_reversal_alone", 85_000)
 
 
+@pytest.mark.merge
 def test_lines_of_a_day_are_counted_and_collections_alone_have_a_gross_and_fees(
     module_collections: Make,
 ) -> None:

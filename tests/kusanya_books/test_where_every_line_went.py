@@ -257,6 +257,7 @@ def test_a_line_that_no_result_holds_keeps_the_month_open(sample: Report) -> Non
     assert said == "Not closed: lines of collections are in no result, or in two."
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("leg", ["matched", "settled"])
 def test_a_leg_that_drops_a_verdict_is_seen(sample: Report, leg: str) -> None:
     match: Any = getattr(sample, leg)

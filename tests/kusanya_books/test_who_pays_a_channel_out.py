@@ -57,6 +57,7 @@ def night(*spans: tuple[int, list[str]], payers: Any = ()) -> Inputs:
     )
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("spans", "pays"),
     [
@@ -81,6 +82,7 @@ def test_an_operator_pays_out_itself_where_the_provider_did_not_for_a_month(
     assert msgspec.structs.replace(made, statement=more).paid_by_operators == found
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("before", "empty", "given"),
     [
@@ -111,6 +113,7 @@ def test_a_statement_without_a_line_is_of_the_channel_that_no_other_one_names(
     assert set(inputs.operator_channels) == given
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize(
     ("before", "named", "receipts", "perhaps"),
     [
@@ -132,6 +135,7 @@ def test_the_bank_shows_no_payout_of_an_operator_whose_channel_is_settled(
     assert given.perhaps_at_bank == perhaps
 
 
+@pytest.mark.merge
 def test_who_paid_out_itself_before_goes_on() -> None:
     found = night((0, ["MPESA_TZ"]), payers=[("HALOPESA_TZ", "TZS"), ("MPESA_TZ", "TZS")])
     assert found.paid_by_operators == {("AIRTEL_TZ", "TZS"), ("HALOPESA_TZ", "TZS")}

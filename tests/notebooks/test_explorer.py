@@ -73,6 +73,7 @@ def test_filters_narrow_and_widen_again(explorer: Any) -> None:
     assert len(explorer.chosen()) == everything
 
 
+@pytest.mark.merge
 def test_a_reference_is_found_by_its_beginning(explorer: Any) -> None:
     wanted = explorer.chosen()["reference"].iloc[7]
     explorer.reference.value = wanted

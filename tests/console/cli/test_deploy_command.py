@@ -129,6 +129,7 @@ def test_manifests_are_confined_and_run_commands_that_there_are(
                 assert str(ports[container[probe]["httpGet"]["port"]]) in container["args"]
 
 
+@pytest.mark.merge
 def test_manifests_are_what_kubernetes_knows(kusanya: Kusanya, tmp_path: Path) -> None:
     validator: Any = import_module("kubernetes_validate")
     made = deployed(kusanya, tmp_path / "new", "kubernetes")

@@ -76,6 +76,7 @@ def test_an_endpoint_that_fails_for_three_days_is_sent_once_and_once_more_when_d
     assert len(shop.inbox.messages) == 3
 
 
+@pytest.mark.merge
 def test_people_are_told_in_their_language_and_programs_in_english(shop: WatchedShop) -> None:
     watcher = shop.watcher(language=Language.SWAHILI)
     shop.delivered(answer=400)
@@ -160,6 +161,7 @@ def test_a_refusal_that_its_first_retry_ends_is_sent_to_nobody(shop: WatchedShop
     assert shop.inbox.messages == []
 
 
+@pytest.mark.merge
 def test_silence_is_sent_within_four_minutes_of_the_third_lost_event(shop: WatchedShop) -> None:
     watcher = shop.watcher()
     shop.run([watcher], 5 * MINUTE)
@@ -172,6 +174,7 @@ def test_silence_is_sent_within_four_minutes_of_the_third_lost_event(shop: Watch
     assert shop.inbox.messages[0][0] - began <= timedelta(minutes=2) + 2 * ROUND
 
 
+@pytest.mark.merge
 def test_a_stuck_channel_is_sent_minutes_after_its_prompts_are_overdue(shop: WatchedShop) -> None:
     watcher = shop.watcher()
     for number in range(8):
@@ -185,6 +188,7 @@ def test_a_stuck_channel_is_sent_minutes_after_its_prompts_are_overdue(shop: Wat
     assert "stuck" not in shop.inbox.codes[1:], "another hour is no other cause"
 
 
+@pytest.mark.merge
 def test_a_dead_poller_is_sent_by_whoever_still_watches(shop: WatchedShop) -> None:
     shop.poller_runs()
     shop.opened()

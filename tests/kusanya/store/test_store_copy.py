@@ -237,6 +237,7 @@ def _vacuumed(path: Path) -> bytes:
     return path.read_bytes()
 
 
+@pytest.mark.merge
 @pytest.mark.parametrize("seed", range(2))
 def test_a_masked_copy_holds_no_phone_and_no_words_and_is_sound(
     store: Store, make: Any, clock: ManualClock, tmp_path: Path, seed: int

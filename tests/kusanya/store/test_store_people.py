@@ -80,6 +80,7 @@ def test_revealing_an_unknown_phone_is_audited_too(store: Store) -> None:
     assert store.audit.page().rows[0].outcome == "unknown collection"
 
 
+@pytest.mark.merge
 def test_who_looks_after_an_alarm_is_known_under_thousands_of_later_acts(
     store: Store, clock: ManualClock
 ) -> None:
