@@ -519,7 +519,6 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books.request.report_inputs",
             "kusanya_books.request.earlier_period",
             "kusanya_books.read.load",
-            "kusanya_books.read.files",
             "kusanya_books.read.earlier_pack",
         ),
         (
@@ -623,6 +622,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books.read.tables.headers",
             "kusanya_books.read.tables.reader",
             "kusanya_books.read.guess",
+            "kusanya_books.read.files",
             "kusanya_books.read.bank.entries",
             "kusanya_books.read.bank.ofx",
             "kusanya_books.read.movements",
