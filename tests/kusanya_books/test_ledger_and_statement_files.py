@@ -338,6 +338,21 @@ def test_a_statement_by_collection_needs_no_day_but_a_collection_on_every_line(w
         files.statement(write(good + ",TZS,982\n"))
 
 
+def test_a_charge_and_a_total_name_no_collection(write: Any) -> None:
+    path = write(
+        "collection_id,currency,net,kind\ncol_1,TZS,982,payment\n,TZS,-500,charge\nTotal,,482,\n"
+    )
+    frame, quality = files.statement(path)
+    assert frame["kind"].tolist() == ["payment", "charge"]
+    assert quality.total == FileTotal(currency="TZS", stated=482, rows=2, read=482, unread=0)
+
+
+def test_a_day_of_a_statement_is_that_day_in_any_zone(write: Any) -> None:
+    path = write("business_day,currency,net\n2026-03-05,TZS,982\n")
+    frame, _ = files.statement(path, Layout(zone="Asia/Tokyo"))
+    assert frame["business_day"].tolist() == [pd.Timestamp("2026-03-05")]
+
+
 def test_layouts_are_checked_when_they_are_made() -> None:
     with pytest.raises(ValueError, match="one character"):
         Layout(delimiter=";;")

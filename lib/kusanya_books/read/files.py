@@ -94,7 +94,7 @@ def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Q
         raise InputRefused("a statement has a business_day or a collection_id on every line")
     if named.notna().any() and (named.isna() & entries).any():
         raise InputRefused("a statement names a collection on every line or on none")
-    at, _ = reader.instants("business_day") if dated else (_no_instants(reader), True)
+    at = reader.instants("business_day")[0] if dated else _no_instants(reader)
     reader.warn(((gross - fee) != net) & (kind != CHARGE), "net is not gross less fee", "net")
     frame = pd.DataFrame(
         {
@@ -102,7 +102,7 @@ def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Q
             "line_no": reader.index,
             "batch_id": (batch := reader.text("batch_id")),
             "collection_id": named,
-            "business_day": days_of(at, form, days_only=True, cutoff=timedelta(0)),
+            "business_day": _written_days(at, form),
             "channel": _of_batch(reader.words("channel"), batch, kind),
             "currency": (currency := reader.currency(written)),
             "gross": gross,
@@ -169,8 +169,10 @@ def _status(reader: SheetReader) -> Any:
 
 def days_of(at: Any, layout: Layout, *, days_only: bool, cutoff: timedelta) -> Any:
     """Return the business day of each instant; a date without a time is one already."""
-    if not days_only:
-        return business_days(at, cutoff=cutoff)
+    return _written_days(at, layout) if days_only else business_days(at, cutoff=cutoff)
+
+
+def _written_days(at: Any, layout: Layout) -> Any:
     return at.dt.tz_convert(layout.zone).dt.tz_localize(None).dt.normalize()
 
 
