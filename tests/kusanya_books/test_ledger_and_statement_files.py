@@ -319,6 +319,15 @@ def test_of_gross_and_fee_alone_a_fee_may_be_empty_and_a_gross_may_not(write: An
     assert quality.total is None, "a total that names no fee says nothing of the net"
 
 
+def test_a_net_that_one_line_lacks_is_not_reckoned(write: Any) -> None:
+    path = write(
+        "business_day,currency,gross,fee,net\n2026-03-05,TZS,1000,18,982\n2026-03-06,TZS,500,9,\n"
+    )
+    frame, quality = files.statement(path)
+    assert frame["net"].tolist() == [982]
+    assert reasons(quality) == [(3, "rejected", "net is missing")]
+
+
 def test_a_statement_of_gross_alone_is_refused(write: Any) -> None:
     with pytest.raises(InputRefused, match="without a net has a gross and a fee"):
         files.statement(write("business_day,currency,gross\n2026-03-05,TZS,1000\n"))
