@@ -135,10 +135,10 @@ def _sums_of_statement(reader: SheetReader) -> tuple[Any, Any, Any, Any]:
         return gross, fee.mask(taken_off, -fee), net, reader.written
     opposed = _are_both(gross < 0, fee > 0) | _are_both(gross > 0, fee < 0)
     agreeing = _are_both(gross > 0, fee > 0) | _are_both(gross < 0, fee < 0)
-    if not (agreeing & reader.kept()).any():
-        fee = fee.mask(opposed, -fee)
-    else:
+    if (agreeing & reader.kept()).any():
         reader.reject(opposed, "fee has another sign than its gross, and no net says why", "fee")
+    elif (opposed & reader.kept()).any():
+        fee = -fee
     # A line without a fee has none; a total that names no fee says nothing of the net.
     return gross, fee, gross - fee.mask(fee.isna() & reader.skipped.isna(), 0), written
 
