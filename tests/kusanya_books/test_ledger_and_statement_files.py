@@ -322,6 +322,23 @@ def test_of_gross_and_fee_alone_a_fee_may_be_empty_and_a_gross_may_not(write: An
     assert quality.total is None, "a total that names no fee says nothing of the net"
 
 
+SMALL = [(gross, fee) for gross in range(-2, 3) for fee in range(-2, 3)]
+
+
+@pytest.mark.parametrize("agreeing", [(1, 1), (-1, -1), None])
+def test_without_a_net_fees_are_turned_where_none_has_the_sign_of_its_gross(
+    write: Any, agreeing: tuple[int, int] | None
+) -> None:
+    lines = [line for line in SMALL if line[0] * line[1] <= 0 or line == agreeing]
+    text = "\n".join(f"2026-03-05,TZS,{gross},{fee}" for gross, fee in lines)
+    frame, quality = files.statement(write(f"business_day,currency,gross,fee\n{text}\n"))
+    kept = [(gross, fee) for gross, fee in lines if not (agreeing and gross * fee < 0)]
+    assert frame["net"].tolist() == [
+        gross - fee if agreeing else gross + fee for gross, fee in kept
+    ]
+    assert len(quality.remarks) == len(lines) - len(kept)
+
+
 def test_a_net_that_one_line_lacks_is_not_reckoned(write: Any) -> None:
     path = write(
         "business_day,currency,gross,fee,net\n2026-03-05,TZS,1000,18,982\n2026-03-06,TZS,500,9,\n"
