@@ -245,11 +245,31 @@ def test_of_packs_without_entries_a_late_change_is_booked_beside_what_its_month_
         in_clearing(shop, month)
 
 
+@pytest.mark.merge
+def test_of_packs_without_entries_a_payout_is_booked_once_and_not_taken_back(shop: Shop) -> None:
+    net = shop.pay(day(3), 1_000).amount - FEE
+    paid_out = shop.pay_out(day(3))
+    march = shop.close(day(0), day(30), accounts="", statement=paid_out)
+    assert on_account(shop, march, "Bank") == net
+    shop.pay(day(4), 500)
+    again = shop.close(day(0), day(30), accounts="", statement=paid_out)
+    shop.pay(day(5), 500)
+    without = shop.close(day(0), day(30), accounts="")
+    for pack, cleared in ((again, 500 - FEE), (without, 2 * (500 - FEE))):
+        assert on_account(shop, pack, "Bank", booked=march) == 0
+        assert in_clearing(shop, pack, booked=march) == cleared
+
+
 def in_clearing(shop: Shop, pack: Path, **asked: Any) -> int:
     """Return what the entries of a pack that was made without accounts book as cleared."""
+    return on_account(shop, pack, "Clearing", **asked)
+
+
+def on_account(shop: Shop, pack: Path, account: str, **asked: Any) -> int:
+    """Return what the entries of a pack that was made without accounts book on an account."""
     accounts = account_map.read(shop.home / "accounts.toml")
     made = journal_entries.of_pack(pack, accounts, **asked).entries
-    return sum(line.amount for one in made for line in one.lines if line.account == "Clearing")
+    return sum(line.amount for one in made for line in one.lines if line.account == account)
 
 
 @pytest.mark.merge
