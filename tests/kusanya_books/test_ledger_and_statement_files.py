@@ -339,6 +339,13 @@ def test_without_a_net_fees_are_turned_where_none_has_the_sign_of_its_gross(
     assert len(quality.remarks) == len(lines) - len(kept)
 
 
+def test_fees_that_stand_beside_no_gross_are_read_as_they_are(write: Any) -> None:
+    path = write(
+        "business_day,currency,gross,fee\n2026-03-05,TZS,0,5\n2026-03-06,TZS,100,0\nTotal,,-100,5\n"
+    )
+    assert files.statement(path)[0]["net"].tolist() == [-5, 100]
+
+
 def test_a_net_that_one_line_lacks_is_not_reckoned(write: Any) -> None:
     path = write(
         "business_day,currency,gross,fee,net\n2026-03-05,TZS,1000,18,982\n2026-03-06,TZS,500,9,\n"
