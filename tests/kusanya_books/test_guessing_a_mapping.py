@@ -97,6 +97,9 @@ def read_again(path: Path, toml: str, role: str) -> pd.DataFrame:
         (PAID_OUT, "statement", [], [1_964, 982]),
         ("Date,Gross Amount,Fee Amount\n2026-03-05,TZS 2000,36\n2026-03-06,TZS 1000,18\n",
          "statement", [], [1_964, 982]),
+        ("Date,Gross Amount,Fee Amount\n2026-03-05,TZS 2000,-36\n2026-03-06,TZS 1000,-18\n",
+         "statement", ["no fee has the sign of its gross: read as what is taken off"],
+         [1_964, 982]),
         (MOVED, "operator", [], [5_000, -50]),
     ],
 )  # fmt: skip

@@ -31,6 +31,8 @@ from kusanya_books.request.days import business_days
 from kusanya_books.request.quality import Quality
 
 _STATUSES: Final = frozenset({"paid", "open", "not_paid"})
+TAKEN_OFF: Final = "no fee has the sign of its gross: read as what is taken off"
+"""What is said of the fees of a statement without a net, where all of them were turned."""
 
 
 def ledger(
@@ -135,9 +137,11 @@ def _sums_of_statement(reader: SheetReader) -> tuple[Any, Any, Any, Any]:
         return gross, fee.mask(taken_off, -fee), net, reader.written
     opposed = _are_both(gross < 0, fee > 0) | _are_both(gross > 0, fee < 0)
     agreeing = _are_both(gross > 0, fee > 0) | _are_both(gross < 0, fee < 0)
+    turned = opposed & reader.kept()
     if (agreeing & reader.kept()).any():
         reader.reject(opposed, "fee has another sign than its gross, and no net says why", "fee")
-    elif (opposed & reader.kept()).any():
+    elif turned.any():
+        reader.warn(turned & ~turned.shift(fill_value=False).cummax(), TAKEN_OFF, "fee")
         fee = -fee
     # A line without a fee has none; a total that names no fee says nothing of the net.
     return gross, fee, gross - fee.mask(fee.isna() & reader.skipped.isna(), 0), written

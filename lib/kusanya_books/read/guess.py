@@ -119,6 +119,7 @@ def guess(path: str | Path, role: str = "") -> Guess:
     below = int((frame["amount"] < 0).sum()) if "amount" in frame else 0
     if 2 * below > len(frame):
         uncertain.append(_BELOW.format(below=below, rows=len(frame)))
+    uncertain += [one.reason for one in quality.remarks if one.reason == files.TAKEN_OFF]
     return Guess(
         role=chosen,
         toml=to_toml(layout, chosen),
