@@ -16,9 +16,9 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from tests.kit.databases import Databases
 
-_TIERS = ("commit", "merge", "ci", "release")
 _ROUNDS = {"commit": 0, "merge": 0, "ci": 1, "release": 2}
 """Which number of a test's `scale` marker each tier takes."""
+_TIERS = tuple(_ROUNDS)
 _MEMORY = Path("/dev/shm")  # noqa: S108 - every file in it is made by tempfile
 _ENOUGH_BYTES = 4 * 2**30
 """What a run may write at once, its servers' databases among it."""
@@ -89,8 +89,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     A test that is asked for by its name runs before any merge too.
     """
-    tier = "merge" if any("::" in named for named in config.args) else "commit"
-    reached = max(_TIERS.index(config.getoption("--tier")), _TIERS.index(tier))
+    reached = _TIERS.index(config.getoption("--tier"))
+    if any("::" in named for named in config.args):
+        reached = max(reached, _TIERS.index("merge"))
     beyond = _TIERS[reached + 1 :]
     dropped = [item for item in items if any(map(item.get_closest_marker, beyond))]
     if dropped:

@@ -122,8 +122,8 @@ def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Q
 def _sums_of_statement(reader: SheetReader) -> tuple[Any, Any, Any, Any]:
     """Return gross, fee and net of a settlement statement, and the currency beside its amounts.
 
-    What a provider takes back or charges is a line below zero. A fee has the sign of its gross; one
-    that is written as what is taken off, below zero, is read so where the net says it.
+    What a provider takes back or charges is a line below zero. A fee that is written as what is
+    taken off, with the other sign, is turned where the net says so.
     """
     has_net = reader.has("net")
     if not (has_net or reader.has("fee")):
@@ -131,24 +131,24 @@ def _sums_of_statement(reader: SheetReader) -> tuple[Any, Any, Any, Any]:
     gross = reader.number("gross", required=not has_net, signed=True)
     written = reader.written
     fee = reader.number("fee", signed=True)
-    if has_net:
-        net = reader.number("net", required=True, signed=True)
-        taken_off = _are_both(gross - fee != net, gross + fee == net)
-        return gross, fee.mask(taken_off, -fee), net, reader.written
-    opposed = _are_both(gross < 0, fee > 0) | _are_both(gross > 0, fee < 0)
-    agreeing = _are_both(gross > 0, fee > 0) | _are_both(gross < 0, fee < 0)
-    turned = opposed & reader.kept()
-    if (agreeing & reader.kept()).any():
+    if not has_net:
+        return gross, *_fee_and_net(reader, gross, fee), written
+    net = reader.number("net", required=True, signed=True)
+    taken_off = (gross - fee != net) & (gross + fee == net)
+    return gross, fee.mask(taken_off.fillna(False).astype(bool), -fee), net, reader.written
+
+
+def _fee_and_net(reader: SheetReader, gross: Any, fee: Any) -> tuple[Any, Any]:
+    """Return the fees, turned where none of the file has the sign of its gross, and the nets."""
+    sides = (gross.clip(-1, 1) * fee.clip(-1, 1)).fillna(0)
+    opposed = sides < 0
+    if (reader.kept() & (sides > 0)).any():
         reader.reject(opposed, "fee has another sign than its gross, and no net says why", "fee")
-    elif turned.any():
-        reader.warn(turned & ~turned.shift(fill_value=False).cummax(), TAKEN_OFF, "fee")
+    elif (reader.kept() & opposed).any():
+        reader.warn_once(opposed, TAKEN_OFF, "fee")
         fee = -fee
     # A line without a fee has none; a total that names no fee says nothing of the net.
-    return gross, fee, gross - fee.mask(fee.isna() & reader.skipped.isna(), 0), written
-
-
-def _are_both(one: Any, other: Any) -> Any:
-    return (one & other).fillna(False).astype(bool)
+    return fee, gross - fee.mask(fee.isna() & reader.skipped.isna(), 0)
 
 
 def _of_batch(channel: Any, batch: Any, kind: Any) -> Any:

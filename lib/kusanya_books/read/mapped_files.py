@@ -69,8 +69,9 @@ def read(request: CloseRequest) -> dict[str, Any]:
     if moved:
         found["movements"] = pd.concat(moved, ignore_index=True)
         if "ledger" in found:
-            read = found["ledger"], found["movements"]
-            found["ledger"] = known_receipts.books_by_statements(*read)
+            found["ledger"] = known_receipts.books_by_statements(
+                found["ledger"], found["movements"]
+            )
     if request.tariff:
         found["tariff"] = tariff_file.read(Path(request.tariff))
     return found

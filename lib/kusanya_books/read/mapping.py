@@ -39,7 +39,9 @@ LEDGER_MAY: Final = (
     *("reference", "collection_id", "fee", "channel", "status", "kind", "details"),
 )
 STATEMENT_NEEDS: Final[Needs] = (
-    *(("currency",), ("net", "gross"), ("business_day", "collection_id")),
+    ("currency",),
+    ("net", "gross"),
+    ("business_day", "collection_id"),
 )
 STATEMENT_MAY: Final = ("batch_id", "channel", "fee", "count", "kind", "details")
 CHARGE: Final = "charge"

@@ -128,6 +128,6 @@ def _signed(reader: SheetReader, amount: Any, kind: Any) -> Any:
     above = (into & (amount > 0)).fillna(False).astype(bool) & reader.kept()
     # Of payments with both signs, one below zero takes money back.
     if below.any() and not above.any():
-        reader.warn(below & ~below.shift(fill_value=False).cummax(), _CREDITS, "amount")
+        reader.warn_once(below, _CREDITS, "amount")
         amount = amount.mask(~out, -amount)
     return amount.mask(out, -amount.abs())

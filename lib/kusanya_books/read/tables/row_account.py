@@ -55,6 +55,11 @@ class RowAccount:
         for row in self.index[rows.fillna(False).astype(bool) & self.kept()]:
             self._warn(int(row), reason, self.headers.get(name or ""))
 
+    def warn_once(self, rows: Any, reason: str, name: str | None = None) -> None:
+        """Say something of rows that are kept, at the first of them."""
+        said = rows.fillna(False).astype(bool) & self.kept()
+        self.warn(said & ~said.shift(fill_value=False).cummax(), reason, name)
+
     def kept(self) -> Any:
         """Return which rows are neither skipped nor rejected so far."""
         return self.skipped.isna() & self.reason.isna()
