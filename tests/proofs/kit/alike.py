@@ -69,6 +69,9 @@ ALIKE: Final[dict[str, dict[str, str]]] = {
         "Forwarder._asked_to_wait: 'True' became 'False'": _HEADERS_ALONE,
         "forward_key: \"b''\" became \"b'x'\"": "neither has the length of a key",
     },
+    "files": {
+        "_fee_and_net: '1' became '2'": "of a gross and its fee the signs alone are asked",
+    },
     "readers": {
         "_mark: 'commas > dots' became 'commas >= dots'": "as many of both were answered before",
     },
