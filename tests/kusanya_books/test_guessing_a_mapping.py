@@ -53,6 +53,15 @@ MT940 = (
 )
 
 
+def taxed(first: str, second: str) -> str:
+    """Return a settlement statement with a VAT beside its fee; the ends of its lines are given."""
+    return (
+        "date,network,currency,gross,commission,net,VAT\n"
+        f"2026-03-05,MPESA_TZ,TZS,2000,36,{first}\n"
+        f"2026-03-06,MPESA_TZ,TZS,1000,18,{second}\n"
+    )
+
+
 def write(folder: Path, text: str, encoding: str = "utf-8") -> Path:
     path = folder / "file.csv"
     path.write_bytes(text.encode(encoding))
@@ -100,7 +109,14 @@ def read_again(path: Path, toml: str, role: str) -> pd.DataFrame:
         ("Date,Gross Amount,Fee Amount\n2026-03-05,TZS 2000,-36\n2026-03-06,TZS 1000,-18\n",
          "statement", ["no fee has the sign of its gross: read as what is taken off"],
          [1_964, 982]),
+        (taxed("1958,6", "979,3"), "statement", ["taken to be part of the fee: VAT"], [1_958, 979]),
+        (taxed("1964,6", "982,3"), "statement", [], [1_964, 982]),
+        (taxed("1958,6", "982,3"), "statement", ["taken to be part of the fee: VAT"], [1_958, 982]),
+        (taxed("1964,no", "982,"), "statement", [], [1_964, 982]),
         (MOVED, "operator", [], [5_000, -50]),
+        (MOVED.replace("Balance", "Charge\tVAT\tExcise duty").replace(",000.00\tTZS", "\t3\t2\tTZS")
+         .replace("4,950.00\tTZS", "\t\t\tTZS"), "operator",
+         ["taken to be part of the fee: VAT, Excise duty"], [5_000, -50]),
     ],
 )  # fmt: skip
 def test_a_guess_says_what_is_certain_and_what_is_not(

@@ -341,6 +341,99 @@ def test_without_a_net_fees_are_turned_where_none_has_the_sign_of_its_gross(
     assert len(quality.remarks) == (len(lines) - len(kept) if agreeing else 1)
 
 
+TAXED = "part of the fee: the net is without it"
+UNREAD = "not read: if it is part of the fee, a mapping says so, as added.fee"
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("net", [982, 979, 973, 974])
+def test_taxes_beside_a_fee_are_part_of_it_where_the_net_says_so(
+    write: Any, net: int, sign: int
+) -> None:
+    path = write(
+        "business_day,currency,gross,fee,net,VAT,Levy\n"
+        f"2026-03-05,TZS,1000,{18 * sign},{net},{3 * sign},{6 * sign}\n"
+        f"2026-03-06,TZS,1000,{18 * sign},{982},{3 * sign},\n"
+        f"2026-03-07,TZS,1000,{18 * sign},{979},{3 * sign},no\n"
+    )
+    frame, quality = files.statement(path)
+    known = {982: 18, 973: 27}
+    assert frame["fee"].tolist()[1:] == [18, 21], "a tax that says nothing is none"
+    assert frame["fee"].tolist()[0] == known.get(net, 18 * sign)
+    first = 2 if net == 973 else 4
+    assert reasons(quality) == [
+        *([] if net in known else [(2, "warned", "net is not gross less fee")]),
+        *2 * [(first, "warned", TAXED)],
+    ]
+    assert {remark.column for remark in quality.remarks if remark.reason == TAXED} == {
+        "VAT",
+        "Levy",
+    }
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_taxes_that_no_net_speaks_of_are_left_out_and_remarked(write: Any, sign: int) -> None:
+    path = write(
+        "business_day,currency,gross,fee,vat,levy\n2026-03-05,TZS,1000,18,0,0\n"
+        f"2026-03-06,TZS,1000,18,{sign},0\n2026-03-07,TZS,1000,18,2,\n"
+    )
+    frame, quality = files.statement(path)
+    assert frame["net"].tolist() == 3 * [982]
+    assert reasons(quality) == [(3, "warned", UNREAD)]
+
+
+ADDED = Layout(
+    columns={
+        **{name: name for name in ("business_day", "currency", "gross", "net")},
+        "fee": "Commission",
+    },
+    added={"fee": ("vat", "Levy")},
+)
+
+
+def test_a_mapping_adds_columns_to_the_fee(write: Any) -> None:
+    path = write(
+        "business_day,currency,gross,Commission,net,VAT,Levy\n"
+        "2026-03-05,TZS,1000,18,973,3,6\n2026-03-06,TZS,1000,18,982,,\n"
+        "2026-03-07,TZS,1000,,997,3,\n2026-03-08,TZS,1000,,1000,,\n"
+        "2026-03-09,TZS,1000,18,980,2.5,\n"
+    )
+    frame, quality = files.statement(path, ADDED)
+    assert frame["fee"].fillna(-1).tolist() == [27, 18, 3, -1]
+    assert reasons(quality) == [(6, "rejected", "vat is not a whole number")]
+    assert quality.remarks[0].column == "VAT"
+
+
+def test_what_a_mapping_adds_to_a_fee_is_no_less_than_0_in_the_books(write: Any) -> None:
+    columns: dict[str, str | tuple[str, ...]] = {
+        **{name: name for name in ("reference", "amount", "fee")},
+        "booked_at": "day",
+        "currency": "=TZS",
+    }
+    layout = Layout(columns=columns, added={"fee": ("tax",)})
+    path = write("reference,amount,day,fee,tax\nA,1000,2026-03-05,18,3\nB,1000,2026-03-05,18,-3\n")
+    frame, quality = files.ledger(path, layout)
+    assert frame["fee"].tolist() == [21]
+    assert reasons(quality) == [(3, "rejected", "tax is less than 0")]
+
+
+def test_a_column_that_a_mapping_adds_must_be_there(write: Any) -> None:
+    path = write("business_day,currency,gross,Commission,net,VAT\n2026-03-05,TZS,1000,18,982,\n")
+    with pytest.raises(InputRefused, match="has no column Levy to add"):
+        files.statement(path, ADDED)
+
+
+@pytest.mark.parametrize("said", [{"net": ("vat",)}, {"fee": ("vat",), "net": ("vat",)}])
+def test_columns_are_added_to_the_fee_alone(said: dict[str, tuple[str, ...]]) -> None:
+    with pytest.raises(ValueError, match="added is of fee alone"):
+        Layout(columns={"fee": "Commission"}, added=said)
+
+
+def test_columns_are_added_to_a_fee_that_is_named() -> None:
+    with pytest.raises(ValueError, match="beside a column of it"):
+        Layout(columns={"net": "Net"}, added={"fee": ("vat",)})
+
+
 def test_fees_that_stand_beside_no_gross_are_read_as_they_are(write: Any) -> None:
     path = write(
         "business_day,currency,gross,fee\n2026-03-05,TZS,0,5\n2026-03-06,TZS,100,0\nTotal,,-100,5\n"
@@ -355,6 +448,11 @@ def test_a_net_that_one_line_lacks_is_not_reckoned(write: Any) -> None:
     frame, quality = files.statement(path)
     assert frame["net"].tolist() == [982]
     assert reasons(quality) == [(3, "rejected", "net is missing")]
+
+
+def test_a_statement_without_a_day_and_a_collection_is_refused_with_both_names(write: Any) -> None:
+    with pytest.raises(InputRefused, match=r"no column business_day .*; name it or collection_id"):
+        files.statement(write("currency,net\nTZS,1000\n"))
 
 
 def test_a_statement_of_gross_alone_is_refused(write: Any) -> None:

@@ -33,6 +33,9 @@ from kusanya_books.request.quality import Quality
 _STATUSES: Final = frozenset({"paid", "open", "not_paid"})
 TAKEN_OFF: Final = "no fee has the sign of its gross: read as what is taken off"
 """What is said of the fees of a statement without a net, where all of them were turned."""
+NET_DIFFERS: Final = "net is not gross less fee"
+_WITH_TAX: Final = "part of the fee: the net is without it"
+_NO_TAX: Final = "not read: if it is part of the fee, a mapping says so, as added.fee"
 
 
 def ledger(
@@ -97,7 +100,7 @@ def statement(path: Path, layout: Layout | None = None) -> tuple[pd.DataFrame, Q
     if named.notna().any() and (named.isna() & entries).any():
         raise InputRefused("a statement names a collection on every line or on none")
     at = reader.instants("business_day")[0] if dated else _no_instants(reader)
-    reader.warn(((gross - fee) != net) & (kind != CHARGE), "net is not gross less fee", "net")
+    reader.warn(((gross - fee) != net) & (kind != CHARGE), NET_DIFFERS, "net")
     frame = pd.DataFrame(
         {
             "input": safe(sheet.name),
@@ -123,7 +126,7 @@ def _sums_of_statement(reader: SheetReader) -> tuple[Any, Any, Any, Any]:
     """Return gross, fee and net of a settlement statement, and the currency beside its amounts.
 
     What a provider takes back or charges is a line below zero. A fee that is written as what is
-    taken off, with the other sign, is turned where the net says so.
+    taken off, with the other sign, is turned where the net says so; so are taxes part of the fee.
     """
     has_net = reader.has("net")
     if not (has_net or reader.has("fee")):
@@ -131,11 +134,27 @@ def _sums_of_statement(reader: SheetReader) -> tuple[Any, Any, Any, Any]:
     gross = reader.number("gross", required=not has_net, signed=True)
     written = reader.written
     fee = reader.number("fee", signed=True)
+    taxes = reader.taxes()
     if not has_net:
+        for header, tax in taxes.items():
+            reader.warn_once(tax != 0, _NO_TAX, header)
         return gross, *_fee_and_net(reader, gross, fee), written
     net = reader.number("net", required=True, signed=True)
+    taxed = fee
+    for tax in taxes.values():
+        taxed = taxed.add(tax, fill_value=0)
+    is_taxed = _agrees(gross, taxed, net) & ~_agrees(gross, fee, net)
+    for header in taxes:
+        reader.warn_once(is_taxed, _WITH_TAX, header)
+    fee = fee.mask(is_taxed, taxed)
     taken_off = (gross - fee != net) & (gross + fee == net)
     return gross, fee.mask(taken_off.fillna(False).astype(bool), -fee), net, reader.written
+
+
+def _agrees(gross: Any, fee: Any, net: Any) -> Any:
+    """Tell in which lines the net is the gross less the fee, whatever sign the fee has."""
+    found: Any = ((gross - fee == net) | (gross + fee == net)).fillna(False).astype(bool)
+    return found
 
 
 def _fee_and_net(reader: SheetReader, gross: Any, fee: Any) -> tuple[Any, Any]:

@@ -115,7 +115,16 @@ def guess(path: str | Path, role: str = "") -> Guess:
     layout, uncertain = found.layout(chosen)
     if not role:
         uncertain.insert(0, f"read as {chosen}; say --as if it is something else")
-    frame, quality = _read(file, spreadsheets.of_sheet(layout, sheet), chosen)
+    layout = spreadsheets.of_sheet(layout, sheet)
+    frame, quality = _read(file, layout, chosen)
+    if layout.added:
+        plain = msgspec.structs.replace(layout, added={})
+        frame_, quality_ = _read(file, plain, chosen)
+        if _doubtful(quality_) < _doubtful(quality):
+            layout, frame, quality = plain, frame_, quality_
+        else:
+            taxes = ", ".join(safe(header, 40) for header in layout.added["fee"])
+            uncertain.append(f"taken to be part of the fee: {taxes}")
     below = int((frame["amount"] < 0).sum()) if "amount" in frame else 0
     if 2 * below > len(frame):
         uncertain.append(_BELOW.format(below=below, rows=len(frame)))
@@ -128,6 +137,13 @@ def guess(path: str | Path, role: str = "") -> Guess:
         fits=found.fits(chosen),
         rows=frame,
         quality=quality,
+    )
+
+
+def _doubtful(quality: Quality) -> int:
+    """Return how many rows of a file were rejected, or have a net that is not gross less fee."""
+    return sum(
+        one.verdict == "rejected" or one.reason == files.NET_DIFFERS for one in quality.remarks
     )
 
 
@@ -212,6 +228,7 @@ class _Looks:
             delimiter=None if self.delimiter == "," else self.delimiter,
             encoding=self.encoding,
             header_row=self.sheet.header_row,
+            added=self._added(columns),
             thousands=self._thousands(columns, uncertain),
             date_order=self._order(columns, uncertain),
         )
@@ -220,6 +237,12 @@ class _Looks:
             self._leave_out("status", "values.status", layout.columns, uncertain)
         self._ask_for_a_name(role, layout.columns, uncertain)
         return layout, uncertain
+
+    def _added(self, columns: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+        """Return the taxes that stand beside a fee."""
+        found = headers.place_of(headers.TAXES, self.names)
+        taxes = tuple(header for header in found if header not in columns.values())
+        return {"fee": taxes} if taxes and "fee" in columns else {}
 
     def _ask_for_a_name(self, role: str, columns: dict[str, Any], uncertain: list[str]) -> None:
         """Say that no column names what a line is for, where none does."""
@@ -358,6 +381,7 @@ def to_toml(layout: Layout, role: str) -> str:
         value = getattr(layout, name)
         if value != getattr(plain, name):
             lines.append(f"{name} = {_quoted(value)}")
+    lines += [f"added.{name} = {_quoted(more)}" for name, more in layout.added.items()]
     lines.append(f"\n[{role}.columns]")
     lines += [f"{name} = {_quoted(header)}" for name, header in layout.columns.items()]
     return "\n".join((*lines, ""))

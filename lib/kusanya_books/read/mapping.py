@@ -9,6 +9,7 @@ r"""How a file's columns become ours: said by the merchant in TOML, never guesse
     footer = ["Closing balance"]       # a row that begins so ends the table
     skip_when = { column = "Type", equals = ["Total"] }
     columns = { reference = "Invoice No", amount = "Amount", booked_at = "Posted", currency = "=TZS" }
+    added.fee = ["VAT", "Levy"]        # columns that are part of the fee
     values.status = { Paid = "paid", Cancelled = "not_paid" }
     kinds = { refund = ["Refund", "Credit Memo"], charge = ["Bank Charge"] }
     take = [{ column = "Details", pattern = "Acc\\. (?P<reference>\\S+)" }]
@@ -89,6 +90,8 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Our column to the file's header, or to several that it may bear."""
     optional: tuple[str, ...] = ()
     """Our columns that the file may lack though `columns` names them."""
+    added: dict[str, tuple[str, ...]] = {}
+    """Headers of the file whose amounts are part of one of our columns: of the fee alone."""
     values: dict[str, dict[str, str]] = {}
     kinds: dict[str, tuple[str, ...]] = {}
     take: tuple[Take, ...] = ()
@@ -122,6 +125,8 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise ValueError("delimiter is one character, thousands one or none")
         if self.header_row is not None and self.header_row < 1:
             raise ValueError("header_row counts from 1")
+        if self.added.keys() - {"fee"} or (self.added and not self.names("fee")):
+            raise ValueError("added is of fee alone, beside a column of it: added.fee = [...]")
         strange = sorted(set(self.values) - WORDS)
         if strange:
             raise ValueError(f"values are of status, currency or channel, not of {strange[0]}")

@@ -25,7 +25,7 @@ KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "gross": ("gross amount", "kiasi cha jumla"),
     "fee": (
         *("fee", "fees", "fee amount", "charge", "charges", "charge amount", "service charge"),
-        *("ada", "makato", "tozo"),
+        *("commission", "commission amount", "ada", "makato", "tozo", "komisheni"),
     ),
     "currency": ("ccy", "currency code", "sarafu"),
     "channel": ("network", "mtandao", "njia"),
@@ -49,6 +49,11 @@ KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     "count": ("transactions", "number of transactions", "idadi"),
 }
 """What a column of ours is called elsewhere, so that a file without a mapping can be read."""
+TAXES: Final = (
+    *("vat", "vat amount", "vat on fee", "vat on fees", "vat on charges", "vat on commission"),
+    *("tax", "tax amount", "excise duty", "levy", "government levy", "kodi", "vat 18%"),
+)
+"""What taxes on a fee are called; whether they are part of it a mapping says, or a net."""
 _SIDES: Final = frozenset({"debit", "debit amount", "credit", "credit amount"})
 """Of the books these say nothing: money in is a debit of one account and a credit of another."""
 

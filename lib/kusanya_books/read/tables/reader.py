@@ -92,7 +92,7 @@ class SheetReader(RowAccount):
         for group in needs:
             lacks = all(self.columns[name] is None for name in group)
             if lacks and not (group == ("currency",) and self._has_words_beside_amounts()):
-                self._refuse(group[0])
+                self._refuse(*group)
         self.skipped = footers.skipped(
             sheet,
             layout,
@@ -119,11 +119,12 @@ class SheetReader(RowAccount):
         columns = [self.columns[name] for name in _MONEY if self.has(name)]
         return numbers.mark_of(columns) if self.layout.thousands is None else ""
 
-    def _refuse(self, name: str) -> None:
+    def _refuse(self, name: str, *others: str) -> None:
+        """Refuse a file that lacks a column; `others` could stand in its place."""
         header = " or ".join(safe(each, 60) for each in self.layout.names(name) or (name,))
         raise InputRefused(
             f"{self.sheet.name} has no column {header} for {name}; "
-            "name it in the mapping, or give a constant"
+            f"name {' or '.join(('it', *others))} in the mapping, or give a constant"
         )
 
     def _column(self, name: str) -> Any:
@@ -158,6 +159,19 @@ class SheetReader(RowAccount):
         """Return whether the file or the mapping gives a column of ours."""
         return self.columns.get(name) is not None
 
+    def taxes(self) -> dict[str, Any]:
+        """Return the file's columns of taxes on a fee; none where a mapping says what is read.
+
+        A cell that is no whole number says nothing.
+        """
+        frame = self.sheet.frame
+        found = [] if self.layout.columns else headers.place_of(headers.TAXES, list(frame.columns))
+        self.headers |= dict(zip(found, found, strict=True))
+        return {
+            header: numbers.read(_stripped(frame[header]), thousands=self._mark).whole
+            for header in found
+        }
+
     def text(self, name: str) -> Any:
         """Return a column as text; one that the file lacks is missing throughout."""
         return self._nothing() if self.columns.get(name) is None else self.columns[name]
@@ -176,17 +190,33 @@ class SheetReader(RowAccount):
 
     def number(self, name: str, *, required: bool = False, signed: bool = False) -> Any:
         """Return a column of whole numbers; fractions and exponents are rejected."""
-        header = self.headers.get(name)
+        values = self._whole(name, self.headers.get(name), self.text(name), signed=signed)
+        if required:
+            self.reject(self.text(name).isna(), f"{name} is missing", name)
+        for header in self.layout.added.get(name, ()):
+            values = values.add(self._part(header, signed=signed), fill_value=0)
+        return values
+
+    def _part(self, header: str, *, signed: bool) -> Any:
+        """Return another column of whole numbers, by the file's own name."""
+        found = headers.place_of((header,), list(self.sheet.frame.columns))
+        if not found:
+            raise InputRefused(f"{self.sheet.name} has no column {safe(header, 60)} to add")
+        self.headers.setdefault(header, found[0])
+        written = self.written
+        values = self._whole(header, found[0], _stripped(self.sheet.frame[found[0]]), signed=signed)
+        self.written = written
+        return values
+
+    def _whole(self, name: str, header: str | None, text: Any, *, signed: bool) -> Any:
         typed = None if header is None else self.sheet.cells(self.sheet.numeric, header)
-        found = numbers.read(self.text(name), thousands=self._mark, was_number=typed)
-        self._reject_each(found.reasons, name, of=name)
+        found = numbers.read(text, thousands=self._mark, was_number=typed)
+        self._reject_each(found.reasons, name, of=safe(name, 60))
         values = found.whole
         if not signed:
             below = (values < 0).fillna(False).astype(bool)
-            self.reject(below, f"{name} is less than 0", name)
+            self.reject(below, f"{safe(name, 60)} is less than 0", name)
             values = values.mask(below)
-        if required:
-            self.reject(self.text(name).isna(), f"{name} is missing", name)
         self.written = found.currencies
         return values
 
