@@ -42,7 +42,7 @@ _COLUMNS: Final[dict[str, tuple[Needs, tuple[str, ...]]]] = {
 _DATES: Final = ("booked_at", "at", "business_day")
 _MONEY: Final = ("amount", "money_in", "money_out", "fee", "balance", "net", "gross")
 _WITHIN: Final = {
-    **dict.fromkeys(_DATES, ("date", "time", "tarehe", "posted")),
+    **dict.fromkeys(_DATES, ("date", "time", "tarehe", "posted", "created", "day")),
     "amount": ("amount", "kiasi", "total", "value"),
     "net": ("net", "amount", "kiasi"),
     "reference": ("ref", "invoice", "order", "kumbukumbu", "ankara", "document", "num", "voucher"),
@@ -57,13 +57,15 @@ _WITHIN: Final = {
     "money_out": ("withdraw", "paid out"),
 }
 """What a word in a header begins with that is known by no name; three letters are a whole word."""
+_NEVER: Final = {"amount": r"\bvalue d", "balance": r"\b(?:previous|opening|before)\b"}
+"""A header that holds this is none of our column, whatever else it says."""
 _SIDES: Final = ("money_in", "money_out")
 _NAMES_OF: Final = {
     "ledger": ("reference", "collection_id"),
     "operator": ("reference", "collection_id", "receipt"),
 }
 """The columns by which a line meets its payment."""
-_OF_WORDS: Final = frozenset({"kind", "status"})
+_OF_WORDS: Final = frozenset({"kind", "status", "side"})
 """Columns that a mapping reads by its own list of their words."""
 _WORDS_SHOWN: Final = 8
 _HEADERS_SHOWN: Final = 12
@@ -126,7 +128,8 @@ def guess(path: str | Path, role: str = "") -> Guess:
             taxes = ", ".join(safe(header, 40) for header in layout.added["fee"])
             uncertain.append(f"taken to be part of the fee: {taxes}")
     below = int((frame["amount"] < 0).sum()) if "amount" in frame else 0
-    if 2 * below > len(frame):
+    # Of a bank's statement many are charges.
+    if 2 * below > len(frame) and chosen != "bank":
         uncertain.append(_BELOW.format(below=below, rows=len(frame)))
     uncertain += [one.reason for one in quality.remarks if one.reason == files.TAKEN_OFF]
     return Guess(
@@ -191,11 +194,11 @@ class _Looks:
         if "receipt" in has:
             # A bank names no receipt of its own, an operator always does.
             return "operator"
-        return "bank" if has & {"money_in", "money_out", "balance"} else "ledger"
+        return "bank" if has & {"money_in", "money_out", "balance", "side"} else "ledger"
 
     def _all(self, name: str) -> list[str]:
         """Return the headers that are known to be our column's."""
-        return headers.place_of(headers.names_of(name), self.names)
+        return headers.known_in(headers.names_of(name), self.names)
 
     def _exact(self, name: str) -> str | None:
         return next(iter(self._all(name)), None)
@@ -235,12 +238,13 @@ class _Looks:
         self._leave_out("kind", "kinds", layout.columns, uncertain)
         if role == "ledger":
             self._leave_out("status", "values.status", layout.columns, uncertain)
+            self._leave_out("side", "values.side", layout.columns, uncertain)
         self._ask_for_a_name(role, layout.columns, uncertain)
         return layout, uncertain
 
     def _added(self, columns: dict[str, Any]) -> dict[str, tuple[str, ...]]:
         """Return the taxes that stand beside a fee."""
-        found = headers.place_of(headers.TAXES, self.names)
+        found = headers.known_in(headers.TAXES, self.names)
         taxes = tuple(header for header in found if header not in columns.values())
         return {"fee": taxes} if taxes and "fee" in columns else {}
 
@@ -275,6 +279,7 @@ class _Looks:
                 for part in _WITHIN.get(name, ())
                 for header in self.names
                 if header not in taken and _has_word(headers.key(header), part)
+                if not (name in _NEVER and re.search(_NEVER[name], headers.key(header)))
             ),
             None,
         )
@@ -292,7 +297,10 @@ class _Looks:
         return [text.str.strip().replace("", pd.NA) for text in found]
 
     def _currency(self, columns: dict[str, Any], uncertain: list[str]) -> None:
-        if "currency" in columns:
+        of_money = [
+            columns[name] for name in (*_SIDES, "amount", "net", "gross") if name in columns
+        ]
+        if "currency" in columns or any(headers.bare(name)[1] for name in of_money):
             return
         money = self._text(columns, ("amount", "money_in", "money_out", "net", "gross"))
         mark = numbers.mark_of(money)
@@ -359,7 +367,7 @@ def _has_word(header: str, part: str) -> bool:
 
 def _score(row: Sequence[str | None]) -> int:
     """Return how many of our columns a row names."""
-    cells = {headers.key(cell) for cell in row if cell}
+    cells = {name for cell in row if cell for name in (headers.key(cell), headers.bare(cell)[0])}
     return sum(bool(cells & set(headers.names_of(name))) for name in headers.KNOWN)
 
 

@@ -15,7 +15,8 @@ r"""How a file's columns become ours: said by the merchant in TOML, never guesse
     take = [{ column = "Details", pattern = "Acc\\. (?P<reference>\\S+)" }]
 
 A column written "=X" is the constant X; a list of names is tried in its order. Without a mapping the headers are our own names, or those that
-`tables.headers` knows. In the place of `amount` may stand `money_in` and `money_out`, two columns.
+`tables.headers` knows. In the place of `amount` may stand `money_in` and `money_out`, two columns, or
+beside it a `side`, of whose words `values.side` says which are "in" and "out": of a bank Cr and Dr are known.
 `values` may also name currencies and channels; a word that it does not name is rejected. `kinds` finds
 its words in the column of the kind, else in the details: whole words, or beginnings where they end in *. `take` takes a reference, a receipt, a
 collection's id or a phone (to mask it) out of a text. `thousands` is found by column where it is not
@@ -38,6 +39,7 @@ _AMOUNT: Final = ("amount", "money_in", "money_out")
 LEDGER_NEEDS: Final[Needs] = (_AMOUNT, ("currency",), ("booked_at",))
 LEDGER_MAY: Final = (
     *("reference", "collection_id", "fee", "channel", "status", "kind", "details"),
+    "side",
 )
 STATEMENT_NEEDS: Final[Needs] = (
     ("currency",),
@@ -50,7 +52,7 @@ STATEMENT_KINDS: Final = ("payment", CHARGE)
 MOVEMENT_NEEDS: Final[Needs] = (_AMOUNT, ("currency",), ("at",))
 MOVEMENT_MAY: Final = (
     *("reference", "collection_id", "receipt", "channel", "status", "kind", "details"),
-    *("fee", "balance"),
+    *("fee", "balance", "side"),
 )
 CORRECTION: Final = "correction"
 """An entry by hand: of money in it is a payment, of money out the reversal of one."""
@@ -61,7 +63,7 @@ MOVEMENT_KINDS: Final = (
     *("payment", "payout", "fee", "tax", "refund", "reversal", "chargeback", "charge"),
     *("own", "other"),
 )
-WORDS: Final = frozenset({"status", "currency", "channel"})
+WORDS: Final = frozenset({"status", "currency", "channel", "side"})
 """Columns whose words a mapping may translate."""
 TAKEN: Final = frozenset({"reference", "receipt", "collection_id", "phone"})
 
@@ -129,7 +131,8 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise ValueError("added is of fee alone, beside a column of it: added.fee = [...]")
         strange = sorted(set(self.values) - WORDS)
         if strange:
-            raise ValueError(f"values are of status, currency or channel, not of {strange[0]}")
+            known = "status, currency, channel or side"
+            raise ValueError(f"values are of {known}, not of {strange[0]}")
         for take in self.take:
             _check_pattern(take.pattern)
         try:

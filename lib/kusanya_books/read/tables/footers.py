@@ -1,4 +1,4 @@
-"""Rows that are no entries: empty ones, repeated headers, totals, and what follows the table.
+"""Rows that are no entries: empty ones, repeated headers, totals, balances, and what follows.
 
 Each is left out with its reason; a row with a date of its own is only a total when it says so in
 its first cell.
@@ -14,11 +14,12 @@ from kusanya.errors import InputRefused
 from kusanya.text import safe
 from kusanya_books.columns import DType
 from kusanya_books.read.mapping import Layout
-from kusanya_books.read.tables import headers
+from kusanya_books.read.tables import headers, numbers
 from kusanya_books.read.tables.sheet import Sheet
 
 NO_ENTRY: Final = "not an entry"
 TOTAL: Final = "a total"
+BALANCE: Final = "a balance"
 HEADER: Final = "the header again"
 TEXT: Final = "a text alone"
 AFTER: Final = "after the end of the table"
@@ -27,14 +28,29 @@ _TOTALS: Final = (
     r"|^\s*jumla(?: kuu| ndogo)?\b\s*:?\s*$"
 )
 
+_PARTS_MIN: Final = 2
 _WORD: Final = "(?i)total|jumla"
 """What every one of them holds."""
+_BALANCES: Final = (
+    r"(?i)^\s*(?:(?:opening|closing|previous|initial|final|ledger) balance"
+    r"|(?:balance )?(?:[bc]/?[fd]|(?:brought|carried) (?:forward|down))"
+    r"|salio la (?:mwanzo|awali|kufungua|mwisho|kufunga))\s*[:.]?\s*$"
+)
+_OF_BALANCE: Final = "(?i)balance|[bc]/?[fd]|forward|down|salio"
 
 
-def skipped(sheet: Sheet, layout: Layout, *, date: str | None, amounts: list[str]) -> Any:
+def skipped(
+    sheet: Sheet,
+    layout: Layout,
+    *,
+    date: str | None,
+    amounts: list[str],
+    balance: str | None = None,
+) -> Any:
     """Return why each row is left out, missing where it is not.
 
-    `date` and `amounts` are the headers whose cells make a row an entry.
+    `date` and `amounts` are the headers whose cells make a row an entry, `balance` that of what the
+    account then holds.
     """
     frame = sheet.frame
     why = pd.Series(pd.NA, index=frame.index, dtype=DType.TEXT.pandas)
@@ -63,6 +79,13 @@ def skipped(sheet: Sheet, layout: Layout, *, date: str | None, amounts: list[str
     why = why.mask(total & why.isna(), TOTAL)
     money = pd.concat([_filled(frame[name]) for name in amounts], axis=1).any(axis=1)
     why = why.mask(_is_alone(frame, ~money & why.isna()), TEXT)
+    # One that moves money has no date, no amount or, as an amount, the whole balance.
+    held = [frame[name] == frame[balance] for name in amounts] if balance else []
+    still = ~money | (pd.concat(held, axis=1).any(axis=1) if held else False)
+    still = still | ~dated if date else still
+    why = why.mask(_says_balance(frame, still & why.isna()), BALANCE)
+    bare = ~dated & money & why.isna()
+    why = why.mask(_is_sum(frame, amounts, layout, dated & why.isna(), bare), TOTAL)
     entries = (dated | money) & why.isna()
     if date and entries.any():
         after = pd.Series(frame.index > entries[entries].index[-1], index=frame.index)
@@ -96,9 +119,43 @@ def _has_digits(column: Any) -> Any:
 
 
 def _says_total(column: Any) -> Any:
-    """Tell which cells are the word for a total; few have it in them, and only they are read."""
-    has_word = compute.match_substring_regex(pa.array(column, pa.string()), _WORD)
+    """Tell which cells are the word for a total."""
+    return _says(column, _WORD, _TOTALS)
+
+
+def _says(column: Any, word: str, pattern: str) -> Any:
+    """Tell which cells fit a pattern; few have its word in them, and only they are read."""
+    has_word = compute.match_substring_regex(pa.array(column, pa.string()), word)
     found = pd.Series(has_word.fill_null(False).to_numpy(zero_copy_only=False), index=column.index)
     if found.any():
-        found[found] = column[found].str.contains(_TOTALS, regex=True).astype(bool)
+        found[found] = column[found].str.contains(pattern, regex=True).astype(bool)
+    return found
+
+
+def _says_balance(frame: pd.DataFrame, among: Any) -> Any:
+    """Tell which rows say what an account held, and move nothing."""
+    said = pd.Series(False, index=frame.index)
+    rows = frame[among]
+    for name in rows.columns if len(rows) else ():
+        said |= _says(rows[name], _OF_BALANCE, _BALANCES).reindex(frame.index, fill_value=False)
+    return said
+
+
+def _is_sum(
+    frame: pd.DataFrame, amounts: list[str], layout: Layout, entries: Any, among: Any
+) -> Any:
+    """Tell which rows without a date and a word have the sums of two entries or more above them."""
+    found = pd.Series(False, index=frame.index)
+    if not among.any() or entries.sum() < _PARTS_MIN:
+        return found
+    read = [numbers.read(frame[name], thousands=layout.thousands).whole for name in amounts]
+    for row in frame.index[among]:
+        above = entries & (frame.index < row)
+        has_words = frame.loc[row].dropna().str.contains("[A-Za-z]{4}", regex=True).any()
+        sums = [
+            int(column[row]) == sum(map(int, column[above].dropna()))
+            for column in read
+            if not pd.isna(column[row])
+        ]
+        found[row] = bool(sums) and not has_words and all(sums)
     return found

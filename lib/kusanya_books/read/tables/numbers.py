@@ -29,6 +29,11 @@ _CURRENCIES: Final = {
 _SHILLINGS: Final = "/="
 """How a price tag of Tanzania ends; as the word of a column of currencies it is TZS."""
 _SPACES: Final = " \u00a0\u202f\u2009'"
+_NO_WHOLE: Final = "is not a whole number"
+_STRANGE: Final = "?"
+"""Stands for a word beside a number that is no currency."""
+_OF_SIDES: Final = {"cr": 1, "dr": -1}
+"""What a bank writes behind an amount or a balance."""
 _WRITTEN: Final = re.compile(
     rf"""
     (?P<open>\()?+ \s*+ (?P<minus>[-\u2212\u2013+])?+ \s*+
@@ -44,6 +49,14 @@ _LONGEST: Final = 200
 """Longest cell that is read as a number, in characters."""
 _COMMA: Final = re.compile(r"\d{1,3}(?:,\d{3})+\.\d{1,2}|\d{1,3}(?:,\d{3}){2,}")
 _DOT: Final = re.compile(r"\d{1,3}(?:\.\d{3})+,\d{1,2}|\d{1,3}(?:\.\d{3}){2,}")
+
+
+def side_of(word: str) -> str:
+    """Return `in` or `out` for what a bank calls the side of an amount; else the word itself."""
+    said = word.casefold().strip(" .")
+    if said in {"cr", "c", "credit", "in", "+"}:
+        return "in"
+    return "out" if said in {"dr", "d", "debit", "out", "-"} else word
 
 
 def currency_of(word: str) -> str:
@@ -64,15 +77,20 @@ class Numbers(msgspec.Struct, frozen=True):
     """Why a cell is no number, missing where it is one or is empty."""
 
 
-def read(text: Any, *, thousands: str | None = None, was_number: Any = None) -> Numbers:
-    """Read a column of text; `was_number` tells which cells were numbers in a workbook."""
+def read(
+    text: Any, *, thousands: str | None = None, was_number: Any = None, sided: bool = True
+) -> Numbers:
+    """Read a column of text; `was_number` tells which cells were numbers in a workbook.
+
+    Where the file is `sided`, as a bank's is, Cr behind an amount is money in and Dr money out.
+    """
     empty = pd.Series(pd.NA, index=text.index, dtype=DType.TEXT.pandas)
     if text.str.fullmatch(_PLAIN).all():
         return Numbers(text.astype(DType.WHOLE.pandas), empty, empty)
     plain = text.str.fullmatch(_PLAIN).fillna(False).astype(bool)
     cells: list[str] = text[~plain & text.notna()].unique().tolist()
     mark = _mark(cells) if thousands is None else thousands
-    found = {cell: _number(cell, mark) for cell in cells}
+    found = {cell: _number(cell, mark, sided=sided) for cell in cells}
     nothing: _Found = (None, None, None)
     each = [nothing if pd.isna(cell) else found.get(cell, nothing) for cell in text]
     if was_number is not None and was_number.any():
@@ -95,7 +113,7 @@ _Found = tuple[int | None, str | None, str | None]
 
 def _exact(cell: str) -> _Found:
     good = re.fullmatch(rf"-?{_PLAIN}", cell)
-    return (int(cell), None, None) if good else (None, None, "is not a whole number")
+    return (int(cell), None, None) if good else (None, None, _NO_WHOLE)
 
 
 def _mark(cells: list[str]) -> str | None:
@@ -119,24 +137,46 @@ def mark_of(columns: list[Any]) -> str | None:
     return _mark([cell for text in written for cell in text.unique()])
 
 
-def _number(cell: str, mark: str | None) -> _Found:
+def _number(cell: str, mark: str | None, *, sided: bool) -> _Found:
     if len(cell.strip()) > _LONGEST:
         return None, None, f"has more than {_LONGEST} characters: no number is so long"
     found = _fitting(cell)
     if found is None or bool(found["open"]) != bool(found["close"]):
-        return None, None, "is not a whole number"
-    words = [found[name].casefold() for name in ("before", "after") if found[name]]
-    if any(word not in _CURRENCIES for word in words) or len(words) > 1:
-        return None, None, "is not a whole number"
-    currency = _CURRENCIES[words[0]] if words else None
+        return None, None, _NO_WHOLE
+    currency, side = _unit(found)
+    if currency == _STRANGE:
+        return None, None, _NO_WHOLE
     digits, reason = _digits(found["number"].strip(), mark)
-    if digits is None or len(digits) > DIGITS_MAX:
-        return None, currency, reason or "is not a whole number"
+    sign = _sign(found, side)
+    if side is not None and not sided:
+        reason = "says Dr or Cr, and of books only a mapping says what that means"
+    elif digits is None or len(digits) > DIGITS_MAX:
+        reason = reason or _NO_WHOLE
+    elif sign is None:
+        reason = "has two signs"
+    else:
+        return sign * int(digits), currency, None
+    return None, currency, reason
+
+
+def _unit(found: re.Match[str]) -> tuple[str | None, int | None]:
+    """Return the currency beside a number, and the sign of the side that stands behind it."""
+    words = [found[name].casefold() for name in ("before", "after") if found[name]]
+    side = _OF_SIDES[words.pop()] if words and words[-1] in _OF_SIDES else None
+    if len(words) > 1 or any(word not in _CURRENCIES for word in words):
+        return _STRANGE, side
+    return _CURRENCIES[words[0]] if words else None, side
+
+
+def _sign(found: re.Match[str], side: int | None) -> int | None:
+    """Return 1 or -1, None where a number has two signs or its side is the other one."""
     signs = [found[name] for name in ("minus", "inner", "end") if found[name]]
     if len(signs) + bool(found["open"]) > 1:
-        return None, currency, "has two signs"
-    negative = bool(found["open"]) or any(sign != "+" for sign in signs)
-    return -int(digits) if negative else int(digits), currency, None
+        return None
+    below = bool(found["open"]) or any(sign != "+" for sign in signs)
+    if side is None:
+        return -1 if below else 1
+    return None if below and side > 0 else side
 
 
 def _digits(number: str, mark: str | None) -> tuple[str | None, str | None]:

@@ -25,9 +25,12 @@ _ISO: Final = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?(?:Z|[
 _DATES: Final = ("booked_at", "at", "business_day")
 _AMOUNTS: Final = ("amount", "money_in", "money_out", "net")
 _MONEY: Final = (*_AMOUNTS, "gross", "fee", "balance")
+_NO_NUMBER: Final = ("-", "--", "\u2013", "\u2014", "nil", "Nil", "NIL", "n/a", "N/A")
+"""What stands in a column of money where there is none."""
 _USUAL: Final[dict[str, Callable[[str], str]]] = {
     "channel": channel_code,
     "currency": numbers.currency_of,
+    "side": numbers.side_of,
 }
 """What gives the code behind the names that people write, where no mapping says it."""
 _TIMES: Final = ("%H", "%I", "%T", "%X", "%c", "%s")
@@ -46,6 +49,8 @@ def fits_of(layout: Layout, needs: Needs, *, books: bool = False) -> Fits:
 
     def fits(row: Any) -> bool:
         cells = {headers.key(cell) for cell in row if cell}
+        if not layout.columns:
+            cells |= {headers.bare(cell)[0] for cell in row if cell}
         return all(cells & names for names in wanted)
 
     return fits
@@ -98,14 +103,23 @@ class SheetReader(RowAccount):
             layout,
             date=self._first(_DATES),
             amounts=self._all(_AMOUNTS) or self._all(("gross",)),
+            balance=self.headers.get("balance"),
         )
         self.reject(self.index.isin(list(sheet.long)), _LONG)
         self._mark = layout.thousands or self._proven_mark()
         self.written: Any = self._nothing()
 
     def _has_words_beside_amounts(self) -> bool:
+        if self._currency_of_headers():
+            return True
         columns = [self.columns[name] for name in (*_AMOUNTS, "gross") if self.has(name)]
         return any(text.str.contains("[A-Za-z]", regex=True).any() for text in columns)
+
+    def _currency_of_headers(self) -> str | None:
+        """Return the currency that the headers of the amounts say, where they say one."""
+        said = (headers.bare(name)[1] for name in self._all((*_AMOUNTS, "gross")))
+        codes = {code for code in said if code}
+        return codes.pop() if len(codes) == 1 else None
 
     def _all(self, names: tuple[str, ...]) -> list[str]:
         found = (self.headers.get(name) for name in names)
@@ -134,9 +148,12 @@ class SheetReader(RowAccount):
         if constant is not None:
             return pd.Series(constant, index=frame.index, dtype=DType.TEXT.pandas)
         names = _names(self.layout, name, books=self.books)
+        columns = list(frame.columns)
         found = [each for each in names if each in frame] or [
-            header for each in names for header in headers.place_of((each,), list(frame.columns))
+            header for each in names for header in headers.place_of((each,), columns)
         ]
+        if not (found or said or self.layout.columns):
+            found = headers.known_in(names, columns)
         if not said and len(found) > 1:
             own = [header for header in found if headers.key(header) == headers.key(name)]
             if not own:
@@ -153,7 +170,9 @@ class SheetReader(RowAccount):
         self.headers[name] = header
         if not said and headers.key(header) != headers.key(name):
             self._warn(self.sheet.header_row, f"read as {name}", header)
-        return _stripped(frame[header])
+        text = _stripped(frame[header])
+        is_empty = text.isin(_NO_NUMBER) if name in _MONEY else None
+        return text if is_empty is None or not is_empty.any() else text.mask(is_empty)
 
     def has(self, name: str) -> bool:
         """Return whether the file or the mapping gives a column of ours."""
@@ -165,7 +184,7 @@ class SheetReader(RowAccount):
         A cell that is no whole number says nothing.
         """
         frame = self.sheet.frame
-        found = [] if self.layout.columns else headers.place_of(headers.TAXES, list(frame.columns))
+        found = [] if self.layout.columns else headers.known_in(headers.TAXES, list(frame.columns))
         self.headers |= dict(zip(found, found, strict=True))
         return {
             header: numbers.read(_stripped(frame[header]), thousands=self._mark).whole
@@ -210,7 +229,7 @@ class SheetReader(RowAccount):
 
     def _whole(self, name: str, header: str | None, text: Any, *, signed: bool) -> Any:
         typed = None if header is None else self.sheet.cells(self.sheet.numeric, header)
-        found = numbers.read(text, thousands=self._mark, was_number=typed)
+        found = numbers.read(text, thousands=self._mark, was_number=typed, sided=not self.books)
         self._reject_each(found.reasons, name, of=safe(name, 60))
         values = found.whole
         if not signed:
@@ -227,7 +246,7 @@ class SheetReader(RowAccount):
         """
         if self.has("amount"):
             amount = self.number("amount", required=True, signed=True)
-            return amount, self.written
+            return self._sided(amount) if self.has("side") else amount, self.written
         into = self.number("money_in", signed=True)
         currency = self.written
         out = self.number("money_out", signed=True)
@@ -243,9 +262,29 @@ class SheetReader(RowAccount):
         )
         return amount.mask(nothing | both | unread), currency
 
+    def _sided(self, amount: Any) -> Any:
+        """Return amounts with the sign that a column beside them says: Cr is money in, Dr out."""
+        is_said = "side" in self.layout.values  # noqa: PD011 - a mapping, no frame
+        if self.books and not is_said:
+            raise InputRefused(
+                f"{self.sheet.name}: {safe(self.headers['side'] or 'side', 60)} says Dr or Cr, and "
+                'of books only a mapping says which is money in: values.side = { Dr = "in" }'
+            )
+        side = self.words("side")
+        self.reject(~side.isin(["in", "out"]), "side is neither money in nor money out", "side")
+        opposed = (side == "in") & (amount < 0)
+        self.reject(opposed, "amount is less than 0, and its side is money in", "side")
+        is_out = (side == "out").fillna(False).astype(bool)
+        return amount.abs().mask(is_out, -amount.abs())
+
     def currency(self, written: Any = None) -> Any:
         """Return the currency column; without one, what is written beside the amounts."""
         if not self.has("currency"):
+            of_headers = self._currency_of_headers()
+            if of_headers and written is not None:
+                others = (written != of_headers).fillna(False).astype(bool)
+                self.reject(others, "amount is written in another currency", "amount")
+                return written.fillna(of_headers)
             if written is None or written[self.skipped.isna()].isna().all():
                 self._refuse("currency")
             self.reject(written.isna(), "currency is missing", "amount")

@@ -3,6 +3,7 @@
 import codecs
 import csv
 import io
+import re
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -18,6 +19,8 @@ from kusanya_books.read.tables import headers
 from kusanya_books.read.tables.sheet import CELL_MAX, HEADER_ROWS, Fits, Grid, Rows
 
 _UTF8: Final = frozenset({"utf-8-sig", "utf-8"})
+_KEPT: Final = re.compile('="([^"]*)"')
+"""A text that a program keeps a spreadsheet from changing: ="0123"."""
 DELIMITERS: Final = (",", ";", "\t", "|")
 _SAMPLE: Final = 4_096
 
@@ -102,7 +105,14 @@ def read(text: Text, layout: Layout, fits: Fits | None) -> Grid:
         rows: Rows = list(csv.reader(lines, delimiter=mark, strict=True))
     except csv.Error as error:
         raise InputRefused(f"{name} is not CSV: {error}") from None
+    if b'="' in data:
+        rows = [[_bare(cell or "") for cell in row] for row in rows]
     return Grid(rows=rows, header=headers.find(rows, fits, layout.header_row), notes=notes)
+
+
+def _bare(cell: str) -> str:
+    kept = _KEPT.fullmatch(cell.strip())
+    return cell if kept is None else kept[1]
 
 
 def quick(
@@ -111,11 +121,11 @@ def quick(
     """Return header and columns of a CSV without surprises, or None for the careful reader.
 
     Ten times as quick as it. A surprise is a header below the first row, a quote within a cell, a
-    row of another length, an empty line, a cell of a megabyte, or any encoding but UTF-8: what
-    those mean, or which row to blame, only the careful one says.
+    text kept by ="...", a row of another length, an empty line, a cell of a megabyte, or any
+    encoding but UTF-8: what those mean, or which row to blame, only the careful one says.
     """
     _, data, encoding, notes = text
-    if encoding.lower() not in _UTF8 or notes or b"\0" in data:
+    if encoding.lower() not in _UTF8 or notes or b"\0" in data or b'="' in data:
         return None
     mark = delimiter_of(text, layout, fits)
     if not _quotes_whole_cells(data, mark):

@@ -1,0 +1,332 @@
+"""Statements and books as banks and programs export them: sides, balances, sums, units, dashes."""
+
+from itertools import product
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kusanya.errors import InputRefused
+from kusanya_books.read import files, movements
+from kusanya_books.read.guess import guess
+from kusanya_books.read.mapping import Layout
+from kusanya_books.read.tables import headers, numbers
+from kusanya_books.request.quality import Quality
+
+SIGNED = [498_000, -2_500, -450]
+WITH_BALANCES = (
+    "NMB BANK,,,,\nAccount Number:,20110012345,,,\nPeriod:,01-Mar-2026 to 31-Mar-2026,,,\n,,,,\n"
+    "Posting Date,Description,Debit,Credit,Book Balance (TZS)\n"
+    '01-Mar-2026,OPENING BALANCE,,,"1,250,000.00"\n'
+    '02-Mar-2026,SETTLEMENT,,"498,000.00","1,748,000.00"\n'
+    '02-Mar-2026,LEDGER FEE,"2,500.00",,"1,745,500.00"\n'
+    '03-Mar-2026,VAT,450.00,,"1,745,050.00"\n'
+    ',CLOSING BALANCE,,,"1,745,050.00"\n,TOTAL,"2,950.00","498,000.00",\n*** End ***,,,,\n'
+)
+OF_SIDES = (
+    "Trans Date;Narration;Withdrawals;Deposits;Balance\n"
+    "02.03.2026;TIPS IN;0,00;498.000,00;1.748.000,00 CR\n"
+    "02.03.2026;CHARGES;2.500,00;0,00;1.745.500,00 CR\n"
+    "13.03.2026;CHARGES;450,00;0,00;1.745.050,00 CR\n"
+)
+BESIDE = (
+    "Date,Details,Amount (TZS),Dr/Cr,Balance (TZS)\n02/03/2026,SETTLEMENT,498000.00,CR,1748000\n"
+    "02/03/2026,LEDGER FEE,2500.00,DR,1745500\n13/03/2026,VAT,450.00,Dr.,1745050\n"
+)
+BEHIND = (
+    "Date,Details,Amount TZS\n2026-03-02,SETTLEMENT,498000.00 Cr\n2026-03-02,LEDGER FEE,2500.00DR\n"
+    "2026-03-13,VAT,-450 Dr.\n"
+)
+DASHES = (
+    "Date,Description,Debit,Credit,Ccy\n2026-03-02,SETTLEMENT,-,498000,TZS\n"
+    "2026-03-02,LEDGER FEE,2500, - ,TZS\n2026-03-13,VAT,450,nil,TZS\n"
+)
+KEPT = (
+    '"Txn Date",Description,Debit (Tsh),Credit (Tsh),Balance (Tsh)\n'
+    '"=""02/03/2026""",SETTLEMENT,,="498000","=""1748000"""\n'
+    '"=""02/03/2026""",LEDGER FEE,"=""2,500.00""",,1745500\n"=""13/03/2026""",VAT,450,,1745050\n'
+)
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "file.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def rejected(quality: Quality) -> list[tuple[int | None, str]]:
+    return [(remark.row, remark.reason) for remark in quality.rejected]
+
+
+@pytest.mark.parametrize(
+    ("text", "balances"),
+    [
+        (WITH_BALANCES, [1_748_000, 1_745_500, 1_745_050]),
+        (OF_SIDES, [1_748_000, 1_745_500, 1_745_050]),
+        (OF_SIDES.replace(" CR", " Dr"), [-1_748_000, -1_745_500, -1_745_050]),
+        (BESIDE, [1_748_000, 1_745_500, 1_745_050]),
+        (BEHIND, [0, 0, 0]),
+        (DASHES, [0, 0, 0]),
+        (KEPT, [1_748_000, 1_745_500, 1_745_050]),
+    ],
+    ids=["balances", "sides", "overdrawn", "beside", "behind", "dashes", "kept"],
+)
+def test_a_bank_statement_is_read_whole_as_the_bank_exports_it(
+    tmp_path: Path, text: str, balances: list[int]
+) -> None:
+    path = write(tmp_path, text)
+    found = guess(path, "bank")
+    assert found.rows["amount"].tolist() == SIGNED
+    assert found.rows["balance"].fillna(0).tolist() == balances
+    assert found.rows["currency"].tolist() == 3 * ["TZS"]
+    assert rejected(found.quality) == []
+
+
+@pytest.mark.parametrize("text", [BESIDE, BEHIND, DASHES, KEPT.replace("Txn Date", "Date")])
+def test_a_bank_statement_needs_no_mapping_where_its_columns_are_known(
+    tmp_path: Path, text: str
+) -> None:
+    frame, quality = movements.read(write(tmp_path, text), leg="bank")
+    assert frame["amount"].tolist() == SIGNED
+    assert rejected(quality) == []
+
+
+WORDS = ("Opening Balance", "CLOSING BALANCE:", "Balance b/f", "B/F", "c/d", "balance cf",
+         "Balance brought forward", "Carried down", "Salio la mwanzo", "Previous balance",
+         " Final balance ")  # fmt: skip
+NO_BALANCES = ("Opening balance fee", "bf 12", "Refund of balance", "Salio", "Balance")
+
+
+@pytest.mark.parametrize("words", [*WORDS, *NO_BALANCES])
+@pytest.mark.parametrize(
+    ("row", "is_still"),
+    [
+        ("2026-03-01,{},,,700", True),
+        (",{},,700,700", True),
+        ("2026-03-01,{},,700,700", True),
+        ("2026-03-01,{},700,,700", True),
+        ("2026-03-01,{},,700,701", False),
+    ],
+)
+def test_a_row_of_a_balance_that_moves_nothing_is_no_entry(
+    tmp_path: Path, words: str, row: str, is_still: bool
+) -> None:
+    text = (
+        f"date,details,debit,credit,balance,ccy\n{row.format(words)},TZS\n2026-03-02,A,,5,705,TZS\n"
+    )
+    _, quality = movements.read(write(tmp_path, text), leg="bank")
+    skipped = [remark.reason for remark in quality.remarks if remark.verdict == "skipped"]
+    assert skipped == (["a balance"] if is_still and words in WORDS else [])
+
+
+@pytest.mark.parametrize(
+    ("last", "is_sum"),
+    [
+        (",,12,7,", True),
+        (",,12,,", True),
+        (",,,7,", True),
+        (",,12,8,", False),
+        (",,11,7,", False),
+        (",,-12,7,", False),
+        (",LIPA,12,7,", False),
+        ("2026-03-05,,12,7,", False),
+        (",3,12,7,", True),
+    ],
+)
+def test_a_last_row_without_a_word_is_the_total_where_its_sums_say_so(
+    tmp_path: Path, last: str, is_sum: bool
+) -> None:
+    rows = ("2026-03-01,A,5,,TZS", "2026-03-02,B,7,,TZS", "2026-03-03,C,,7,TZS")
+    text = "\n".join(("date,details,debit,credit,ccy", *rows, last, ""))
+    frame, quality = movements.read(write(tmp_path, text), leg="bank")
+    assert frame["amount"].tolist() == [-5, -7, 7]
+    skipped = [remark.row for remark in quality.remarks if remark.verdict == "skipped"]
+    assert skipped == ([5] if is_sum else [])
+    assert [row for row, _ in rejected(quality)] == ([] if is_sum else [5])
+
+
+def test_the_sum_of_one_row_is_perhaps_another_payment(tmp_path: Path) -> None:
+    text = "date,reference,amount,currency\n2026-03-01,A,5,TZS\n,,5,\n"
+    _, quality = files.ledger(write(tmp_path, text))
+    assert rejected(quality) == [(3, "booked_at is missing")]
+
+
+def test_the_sum_of_a_settlement_statement_is_held_against_its_rows(tmp_path: Path) -> None:
+    text = (
+        "Settlement Date,Network,Txn Count,Gross Amount (TZS),Commission (TZS),VAT (18%),"
+        "Net Amount (TZS)\n"
+        '02-Mar-26,M-PESA,3,"500,000","2,000",360,"497,640"\n'
+        '02-Mar-26,TIGO PESA,1,"10,000",100,18,"9,882"\n,,4,"510,000","2,100",378,"507,522"\n'
+    )
+    frame, quality = files.statement(write(tmp_path, text))
+    assert frame[["gross", "fee", "net", "count"]].to_numpy().tolist() == [
+        [500_000, 2_360, 497_640, 3],
+        [10_000, 118, 9_882, 1],
+    ]
+    assert quality.total is not None
+    assert (quality.total.stated, quality.total.difference) == (507_522, 0)
+    found = guess(write(tmp_path, text))
+    assert (found.role, found.rows["net"].tolist()) == ("statement", [497_640, 9_882])
+
+
+@pytest.mark.parametrize(
+    ("header", "name", "currency"),
+    [
+        ("Amount (TZS)", "amount", "TZS"),
+        ("AMOUNT [in Tshs]", "amount", "TZS"),
+        ("Amount, Tsh.", "amount", "TZS"),
+        ("Amount - KES", "amount", "KES"),
+        ("Fee in TZS", "fee", "TZS"),
+        ("TZS Amount", "amount", "TZS"),
+        ("VAT (18%)", "vat", None),
+        ("VAT (18% TZS)", "vat", "TZS"),
+        ("Amount (net)", "amount (net)", None),
+        ("TZS", "tzs", None),
+        ("Paid in", "paid in", None),
+        ("Amount in", "amount in", None),
+        ("(TZS)", "", "TZS"),
+        ("Sh", "sh", None),
+        ("", "", None),
+        (None, "", None),
+    ],
+)
+def test_a_header_is_known_without_the_unit_beside_it(
+    header: str | None, name: str, currency: str | None
+) -> None:
+    assert headers.bare(header) == (name, currency)
+
+
+def test_a_header_of_our_own_name_is_taken_before_one_with_a_unit(tmp_path: Path) -> None:
+    text = "date,amount (usd),amount,currency,reference\n2026-03-01,2,5000,TZS,A\n"
+    frame, _ = files.ledger(write(tmp_path, text))
+    assert frame["amount"].tolist() == [5_000]
+
+
+def test_two_headers_with_units_are_not_chosen_from(tmp_path: Path) -> None:
+    text = "date,amount (usd),amount (tzs),reference\n2026-03-01,2,5000,A\n"
+    with pytest.raises(InputRefused, match="may both be amount"):
+        files.ledger(write(tmp_path, text))
+
+
+def test_a_mapping_names_a_header_whole(tmp_path: Path) -> None:
+    text = "date,Kiasi (TZS),reference\n2026-03-01,5000,A\n"
+    columns: dict[str, str | tuple[str, ...]] = {"booked_at": "date", "reference": "reference"}
+    frame, _ = files.ledger(
+        write(tmp_path, text), Layout(columns={**columns, "amount": "Kiasi (TZS)"})
+    )
+    assert frame["currency"].tolist() == ["TZS"], "its header says it"
+    with pytest.raises(InputRefused, match="no column Kiasi for amount"):
+        files.ledger(write(tmp_path, text), Layout(columns={**columns, "amount": "Kiasi"}))
+
+
+def test_an_amount_in_another_currency_than_its_header_says_is_rejected(tmp_path: Path) -> None:
+    text = (
+        "date,amount (TZS),reference\n2026-03-01,5000,A\n2026-03-02,KES 7,B\n2026-03-02,Tsh 8,C\n"
+    )
+    frame, quality = files.ledger(write(tmp_path, text))
+    assert frame["reference"].tolist() == ["A", "C"]
+    assert rejected(quality) == [(3, "amount is written in another currency")]
+
+
+@pytest.mark.parametrize(
+    ("cell", "whole"),
+    [
+        *(("5 Cr", 5), ("5 DR", -5), ("-5 dr", -5), ("TZS 5.00Cr.", 5)),
+        *(("-5 CR", None), ("5 CRDR", None), ("CR 5", 5), ("5 C", None)),
+    ],
+)
+def test_a_side_behind_an_amount_is_its_sign(cell: str, whole: int | None) -> None:
+    text = pd.Series([cell, "7"], dtype="string")
+    assert numbers.read(text).whole.tolist() == [pd.NA if whole is None else whole, 7]
+    of_books = numbers.read(text, sided=False)
+    assert of_books.whole.isna().tolist() == [True, False]
+
+
+def test_of_books_nobody_knows_whether_a_debit_is_money_in(tmp_path: Path) -> None:
+    text = "date,reference,amount,currency\n2026-03-01,A,5 Cr,TZS\n2026-03-01,B,5,TZS\n"
+    frame, quality = files.ledger(write(tmp_path, text))
+    assert frame["reference"].tolist() == ["B"]
+    assert rejected(quality) == [
+        (2, "amount says Dr or Cr, and of books only a mapping says what that means")
+    ]
+
+
+BOOKS = "date,reference,amount,currency,Dr/Cr\n2026-03-01,A,5,TZS,Dr\n2026-03-02,A,-3,TZS,Cr\n"
+OURS = ("reference", "amount", "currency")
+
+
+def test_books_with_a_column_of_sides_are_refused_until_a_mapping_says(tmp_path: Path) -> None:
+    path = write(tmp_path, BOOKS)
+    columns: dict[str, str | tuple[str, ...]] = {
+        **{name: name for name in OURS},
+        "booked_at": "date",
+        "side": "Dr/Cr",
+    }
+    for layout in (Layout(), Layout(columns=columns)):
+        with pytest.raises(InputRefused, match="only a mapping says which is money in"):
+            files.ledger(path, layout)
+    said = Layout(columns=columns, values={"side": {"Dr": "in", "Cr": "out"}})
+    assert files.ledger(path, said)[0]["amount"].tolist() == [5, -3]
+    turned = Layout(columns=columns, values={"side": {"Dr": "out", "Cr": "in"}})
+    frame, quality = files.ledger(path, turned)
+    assert frame["amount"].tolist() == [-5]
+    assert rejected(quality) == [(3, "amount is less than 0, and its side is money in")]
+    found = guess(path, "ledger")
+    assert "side" not in found.toml
+    assert any("read as side once [values.side] says" in one for one in found.uncertain)
+
+
+@pytest.mark.parametrize(("side", "amount"), [*product(("Cr", "C", "credit", "+"), ["5"]),
+    *product(("dr", "D", "Debit", "-"), ["5", "-5"])])  # fmt: skip
+def test_a_column_beside_the_amount_says_its_side(tmp_path: Path, side: str, amount: str) -> None:
+    text = f"date,amount,currency,D/C\n2026-03-01,{amount},TZS,{side}\n"
+    frame, _ = movements.read(write(tmp_path, text), leg="bank")
+    assert frame["amount"].tolist() == [5 if side[0] in "Cc+" else -5]
+
+
+@pytest.mark.parametrize("side", ["", "X", "CRDB"])
+def test_a_side_that_says_neither_is_rejected(tmp_path: Path, side: str) -> None:
+    text = f"date,amount,currency,D/C\n2026-03-01,5,TZS,{side}\n2026-03-01,5,TZS,D\n"
+    frame, quality = movements.read(write(tmp_path, text), leg="bank")
+    assert frame["amount"].tolist() == [-5]
+    assert rejected(quality) == [(2, "side is neither money in nor money out")]
+
+
+@pytest.mark.parametrize("nothing", ["-", "\u2013", "nil", "N/A", ""])
+def test_a_dash_is_no_amount(tmp_path: Path, nothing: str) -> None:
+    rows = f"2026-03-01,A,5,{nothing},TZS\n2026-03-01,B,{nothing},1,TZS\n"
+    text = f"date,reference,amount,fee,currency\n{rows}"
+    frame, quality = files.ledger(write(tmp_path, text))
+    assert frame["fee"].isna().tolist() == [True]
+    assert rejected(quality) == [(3, "amount is missing")]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("Txn Date,Value Dt,Debit (TZS),Credit (TZS)\n20260302,20260302,,5\n", 'at = "Txn Date"'),
+        (
+            "Txn ID,Date,Amount,Previous Balance,Post Balance\nA,2026-03-01,5,0,5\n",
+            'balance = "Post Balance"',
+        ),
+        ("Order,Created at,Total\n1,2026-03-01 10:00,5\n", 'booked_at = "Created at"'),
+        (
+            "Date,Opening Balance,Paid in,Ledger bal. balance\n2026-03-01,0,5,5\n",
+            'balance = "Ledger bal. balance"',
+        ),
+    ],
+)
+def test_a_guess_takes_the_column_that_a_person_would(tmp_path: Path, text: str, line: str) -> None:
+    assert line in guess(write(tmp_path, text)).toml.splitlines()
+
+
+def test_a_value_date_is_no_amount(tmp_path: Path) -> None:
+    with pytest.raises(InputRefused, match="no column that looks like amount"):
+        guess(write(tmp_path, "Posted,Value Dt,Reference\n20260302,20260302,A\n"), "ledger")
+
+
+def test_texts_that_are_kept_from_spreadsheets_read_the_same(tmp_path: Path) -> None:
+    rows = '2026-03-01,="0012",5,TZS\n2026-03-01,"=""A"" & ""B""",5,TZS\n'
+    text = f"date,reference,amount,currency\n{rows}"
+    frame, _ = files.ledger(write(tmp_path, text))
+    assert frame["reference"].tolist() == ["0012", '="A" & "B"']
