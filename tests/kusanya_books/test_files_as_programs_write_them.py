@@ -330,3 +330,39 @@ def test_texts_that_are_kept_from_spreadsheets_read_the_same(tmp_path: Path) -> 
     text = f"date,reference,amount,currency\n{rows}"
     frame, _ = files.ledger(write(tmp_path, text))
     assert frame["reference"].tolist() == ["0012", '="A" & "B"']
+
+
+@pytest.mark.parametrize("amount", ["5", '"5"'])
+def test_two_columns_of_one_name_are_refused_only_where_one_of_them_is_read(
+    tmp_path: Path, amount: str
+) -> None:
+    text = (
+        "date,Notes,reference,,amount,currency,Notes,Notes (2),notes,Notes\n"
+        f"2026-03-01,,A,,{amount},TZS,a,b,c,d\n"
+    )
+    frame, _ = files.ledger(write(tmp_path, text))
+    assert frame["reference"].tolist() == ["A"]
+    names = ("date", "reference", "amount", "currency")
+    columns: dict[str, str | tuple[str, ...]] = {name: name for name in names}
+    columns["booked_at"] = columns.pop("date")
+    for name in ("fee", "channel", "details"):
+        with pytest.raises(InputRefused, match="two columns called Notes; rename one"):
+            files.ledger(write(tmp_path, text), Layout(columns={**columns, name: "Notes"}))
+
+
+@pytest.mark.parametrize("cell", ["2.55754E+11", "2,55754e+11"])
+@pytest.mark.parametrize("name", ["reference", "collection_id"])
+def test_a_reference_that_lost_its_digits_in_a_spreadsheet_is_rejected(
+    tmp_path: Path, cell: str, name: str
+) -> None:
+    rows = f'2026-03-01,"{cell}",5,TZS\n2026-03-01,E+11,5,TZS\n2026-03-01,2.5E11,5,TZS\n'
+    frame, quality = files.ledger(write(tmp_path, f"date,{name},amount,currency\n{rows}"))
+    assert frame[name].tolist() == ["E+11", "2.5E11"]
+    [(row, reason)] = rejected(quality)
+    assert (row, reason.split(" in ")[0]) == (2, f"{name} lost digits")
+
+
+def test_a_receipt_that_lost_its_digits_is_rejected_too(tmp_path: Path) -> None:
+    text = "date,receipt,amount,currency\n2026-03-01,2.55754E+11,5,TZS\n2026-03-01,R,5,TZS\n"
+    frame, quality = movements.read(write(tmp_path, text), leg="operator")
+    assert (frame["receipt"].tolist(), len(rejected(quality))) == (["R"], 1)

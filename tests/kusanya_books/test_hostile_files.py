@@ -154,6 +154,13 @@ STATEMENTS: dict[str, tuple[Make, str]] = {
         "is not CSV: unexpected end of data",
     ),
     "a web page called a spreadsheet": (lambda: b"<html><table>", "is a web page and no table"),
+    "a PDF called a spreadsheet": (
+        lambda: b"%PDF-1.7\n%...",
+        "is a PDF and no table; save it, or ask",
+    ),
+    "a text document": (lambda: b"{\\rtf1 Date", "is a text document and no table"),
+    "an object of JSON": (lambda: b' {"data": []}', "is JSON and no table"),
+    "a list of JSON": (lambda: b"[1]", "is JSON and no table"),
     "zeros": (lambda: bytes(1_000), "has no column"),
 }
 

@@ -208,7 +208,7 @@ def test_rows_without_a_known_status_are_rejected_and_those_without_a_key_are_sa
     [
         ("", "not even a header"),
         ("reference,amount\nA,1\n", "has no column currency"),
-        ("reference,reference,amount\n", "two columns of one name"),
+        ("reference,amount,currency,booked_at,reference\n", "two columns called reference;"),
         (PLAIN + '"A,1,TZS\n', "is not CSV"),
         (PLAIN.encode() + b"\x81,1,TZS,2026-03-05\n", "is not utf-8"),
     ],

@@ -5,7 +5,9 @@ is its text, an empty one is missing, and a number in a spreadsheet's cell is sa
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +25,13 @@ FILE_MAX: Final = 2_000_000_000
 """Largest file, in bytes: it is kept whole while it is read."""
 _PACKED: Final = b"PK\x03\x04"
 _OLD: Final = bytes.fromhex("d0cf11e0a1b11ae1")
-_MARKUP: Final = (b"<html", b"<!doctype", b"<table", b"<?xml")
+_NO_TABLES: Final = {
+    "a web page": (b"<html", b"<!doctype", b"<table", b"<?xml"),
+    "a PDF": (b"%pdf",),
+    "a text document": (b"{\\rtf",),
+    "JSON": (b"{", b"["),
+}
+"""What a file is that begins so."""
 _START: Final = 200
 
 
@@ -68,9 +76,9 @@ def read(
     found = text_files.quick(text, layout, fits)
     if found is None:
         return _sheet(path, text_files.read(text, layout, fits), digest)
-    names = _names(found[0])
-    frame = _framed(path, names, found[1], first=2)
-    return Sheet(frame=frame, numeric=frozenset(), sha256=digest, name=path.name)
+    names, doubled = _names(found[0])
+    frame = _framed(names, found[1], first=2)
+    return Sheet(frame=frame, numeric=frozenset(), sha256=digest, name=path.name, doubled=doubled)
 
 
 def is_text(path: Path, data: bytes) -> bool:
@@ -95,8 +103,12 @@ def grid(
 
 
 def _text(path: Path, data: bytes, layout: Layout) -> text_files.Text:
-    if data[:_START].lstrip().lower().startswith(_MARKUP):
-        raise InputRefused(f"{path.name} is a web page and no table; save it as XLSX or CSV")
+    begins = data[:_START].lstrip().lower()
+    for kind, starts in _NO_TABLES.items():
+        if begins.startswith(starts):
+            raise InputRefused(
+                f"{path.name} is {kind} and no table; save it, or ask for it, as XLSX or CSV"
+            )
     return text_files.decode(path.name, data, layout)
 
 
@@ -106,7 +118,7 @@ def _sheet(path: Path, grid: Grid, digest: str) -> Sheet:
     if grid.header >= len(grid.rows):
         raise InputRefused(f"{path.name} has no row {grid.header + 1}, which is to be its header")
     top = grid.header
-    header = _names(grid.rows[top])
+    header, doubled = _names(grid.rows[top])
     width = len(header)
     body: list[Sequence[str | None]] = []
     long: set[int] = set()
@@ -122,25 +134,32 @@ def _sheet(path: Path, grid: Grid, digest: str) -> Sheet:
         )
 
     return Sheet(
-        frame=_framed(path, header, cells, first=top + 2),
+        frame=_framed(header, cells, first=top + 2),
         numeric=named(grid.numeric),
         sha256=digest,
         name=path.name,
         dates=named(grid.dates),
         long=frozenset(long),
+        doubled=doubled,
         header_row=top + 1,
         notes=grid.notes,
     )
 
 
-def _names(row: Sequence[str | None]) -> list[str]:
-    return [" ".join(str(cell or "").split()) for cell in row]
+def _names(row: Sequence[str | None]) -> tuple[list[str], frozenset[str]]:
+    """Return a header's names, each once, and those that several columns bear."""
+    names = [" ".join(str(cell or "").split()) for cell in row]
+    doubled = {name for name, times in Counter(names).items() if name and times > 1}
+    used = set(names)
+    for place, name in enumerate(names):
+        if name in doubled and name in names[:place]:
+            numbered = (f"{name} ({number})" for number in count(2))
+            names[place] = next(each for each in numbered if each not in used)
+            used.add(names[place])
+    return names, frozenset(doubled)
 
 
-def _framed(path: Path, header: Sequence[str], cells: Sequence[Any], *, first: int) -> pd.DataFrame:
-    named = [name for name in header if name]
-    if len(set(named)) != len(named):
-        raise InputRefused(f"{path.name} has two columns of one name; rename one")
+def _framed(header: Sequence[str], cells: Sequence[Any], *, first: int) -> pd.DataFrame:
     rows = len(cells[0]) if cells else 0
     return pd.DataFrame(
         {

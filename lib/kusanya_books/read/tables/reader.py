@@ -34,6 +34,8 @@ _USUAL: Final[dict[str, Callable[[str], str]]] = {
 }
 """What gives the code behind the names that people write, where no mapping says it."""
 _TIMES: Final = ("%H", "%I", "%T", "%X", "%c", "%s")
+_SHORTENED: Final = r"[0-9][.,][0-9]+[eE]\+[0-9]+"
+_LOST: Final = "lost digits in a spreadsheet, which wrote it as 1.2E+11: export it as text"
 _LONG: Final = "more cells than the header has: they may stand under the wrong column"
 
 
@@ -167,6 +169,10 @@ class SheetReader(RowAccount):
                 self._refuse(name)
             return None
         header = str(found[0])
+        if header in self.sheet.doubled:
+            raise InputRefused(
+                f"{self.sheet.name} has two columns called {safe(header, 60)}; rename one"
+            )
         self.headers[name] = header
         if not said and headers.key(header) != headers.key(name):
             self._warn(self.sheet.header_row, f"read as {name}", header)
@@ -364,7 +370,10 @@ class SheetReader(RowAccount):
         return at.astype("datetime64[us, UTC]")
 
     def numbers_in_text(self) -> None:
-        """Warn of every text cell that the spreadsheet kept as a number."""
+        """Warn of every text cell that was a number, reject those that lost digits by it."""
+        for name in TEXTS:
+            if (text := self.columns.get(name)) is not None:
+                self.reject(text.str.fullmatch(_SHORTENED), f"{name} {_LOST}", name)
         names = {self.headers.get(name): name for name in TEXTS if self.headers.get(name)}
         for row, header in sorted(self.sheet.numeric):
             if header in names and row in self.index and pd.isna(self.skipped[row]):

@@ -42,6 +42,8 @@ class Sheet(msgspec.Struct, frozen=True):
     """Cells that were dates and not text: day and month may have been exchanged on the way."""
     long: frozenset[int] = frozenset()
     """Rows with more cells than the header has: their cells may stand under the wrong column."""
+    doubled: frozenset[str] = frozenset()
+    """Headers that several columns bear: the first has it as it is, the others with a number."""
     header_row: int = 1
     notes: tuple[str, ...] = ()
 
