@@ -80,7 +80,7 @@ def in_mt940(books: list[Row]) -> bytes:
             kind = {"charge": "NCHG", "reversal": "NRTI"}.get(entry["kind"], "NTRF")
             own = f"//{entry['receipt']}" if entry["receipt"] else ""
             lines.append(
-                f":61:{entry['day']:%y%m%d%m%d}{sign}{entry['amount']},00{kind}"
+                f":61:{entry['day']:%y%m%d%m%d}{sign}{cents(entry['amount'], ',')}{kind}"
                 f"{entry['reference'] or 'NONREF'}{own}"
             )
             if entry["words"]:
@@ -91,8 +91,12 @@ def in_mt940(books: list[Row]) -> bytes:
     return "\n".join(lines).encode()
 
 
+def cents(hundredths: int, mark: str) -> str:
+    return f"{hundredths // 100}{mark}{hundredths % 100:02}"
+
+
 def balance(amount: int, currency: str) -> str:
-    return f"{'D' if amount < 0 else 'C'}260301{currency}{abs(amount)},00"
+    return f"{'D' if amount < 0 else 'C'}260301{currency}{cents(abs(amount), ',')}"
 
 
 def in_camt(books: list[Row]) -> bytes:
@@ -100,7 +104,7 @@ def in_camt(books: list[Row]) -> bytes:
 
     def money(amount: int, currency: str) -> str:
         side = "DBIT" if amount < 0 else "CRDT"
-        return f'<Amt Ccy="{currency}">{abs(amount)}.00</Amt><CdtDbtInd>{side}</CdtDbtInd>'
+        return f'<Amt Ccy="{currency}">{cents(abs(amount), ".")}</Amt><CdtDbtInd>{side}</CdtDbtInd>'
 
     def of_balance(code: str, amount: int, currency: str) -> str:
         return (
@@ -214,7 +218,7 @@ ONE = {
     "closes": "right",
     "entries": [
         {
-            "day": date(2026, 3, 5), "amount": 500, "is_out": False, "receipt": "R-1",
+            "day": date(2026, 3, 5), "amount": 50_000, "is_out": False, "receipt": "R-1",
             "reference": None, "kind": "other", "words": [], "status": "completed",
         }
     ],
@@ -285,7 +289,7 @@ def test_without_any_currency_an_entry_is_refused() -> None:
     assert (entry.currency, entry.column) == (None, "Ccy")
     line = in_mt940([ONE]).decode().replace(":60F:", ":60X:")
     [alone] = mt940.read("b.sta", line.encode()).entries
-    assert (alone.amount, alone.reason) == (500, "the statement names no currency")
+    assert (alone.amount, alone.reason) == (50_000, "the statement names no currency")
     assert alone.column == ":61:"
 
 
@@ -293,7 +297,7 @@ def test_without_any_currency_an_entry_is_refused() -> None:
     ("old", "new", "reason"),
     [
         (":61:2603050305C500,00", ":61:nothing", "the line cannot be read"),
-        ("C500,00", "C500,50", "amount is not a whole number"),
+        ("C500,00", "C500,505", "amount is not a number with at most two decimals"),
     ],
 )
 def test_a_line_of_mt940_that_cannot_be_used_says_why(old: str, new: str, reason: str) -> None:
@@ -308,7 +312,7 @@ def test_of_mt940_a_taken_back_credit_is_money_out_and_what_follows_no_entry_is_
 ):
     text = in_mt940([ONE]).decode().replace("C500,00", "RC500,00")
     [back] = mt940.read("b.sta", text.encode()).entries
-    assert (back.amount, back.kind) == (-500, "reversal")
+    assert (back.amount, back.kind) == (-50_000, "reversal")
     after = in_mt940([ONE]).decode().replace(":62F:", ":28C:22\n:86:not of the entry\n:62F:")
     [entry] = mt940.read("b.sta", after.encode()).entries
     assert entry.details == ""

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kusanya.errors import InputRefused
 from kusanya_books.read import files, movements
@@ -366,3 +368,90 @@ def test_a_receipt_that_lost_its_digits_is_rejected_too(tmp_path: Path) -> None:
     text = "date,receipt,amount,currency\n2026-03-01,2.55754E+11,5,TZS\n2026-03-01,R,5,TZS\n"
     frame, quality = movements.read(write(tmp_path, text), leg="operator")
     assert (frame["receipt"].tolist(), len(rejected(quality))) == (["R"], 1)
+
+
+CENTS = (
+    "Date,Details,Debit,Credit,Balance,Ccy\n2026-03-01,SETTLEMENT,,498000.00,1748000.64,TZS\n"
+    "2026-03-02,LEDGER FEE,2500.36,,1745500.28,TZS\n2026-03-03,VAT,450.07,,1745050.21,TZS\n"
+    "2026-03-03,INTEREST,,0.90,1745051.11,TZS\n2026-03-04,SETTLEMENT,,1000,1746051.11,TZS\n"
+    "Total,,2950.43,499000.90,,\n"
+)
+
+
+def test_cents_of_a_bank_are_counted_in_whole_so_that_its_balances_agree(tmp_path: Path) -> None:
+    frame, quality = movements.read(write(tmp_path, CENTS), leg="bank")
+    assert frame["amount"].tolist() == [498_000, -2_500, -450, 1, 1_000]
+    assert frame["balance"].tolist() == [1_748_000, 1_745_500, 1_745_050, 1_745_051, 1_746_051]
+    warned = [remark.row for remark in quality.remarks if remark.reason == numbers.HAS_CENTS]
+    assert warned == [3, 4, 5]
+    assert quality.total is not None
+    assert quality.total.difference == 0
+    moved = frame["balance"].diff().fillna(frame["amount"].iloc[0])
+    assert (moved.iloc[1:] == frame["amount"].iloc[1:]).all()
+
+
+@pytest.mark.parametrize(("stated", "difference"), [("499000.91", 1), ("499000.89", -1)])
+def test_a_total_of_cents_is_held_against_cents(
+    tmp_path: Path, stated: str, difference: int
+) -> None:
+    text = CENTS.replace("499000.90", stated)
+    _, quality = movements.read(write(tmp_path, text), leg="bank")
+    assert quality.total is not None
+    assert quality.total.difference == difference
+
+
+def test_cents_without_a_balance_are_rounded(tmp_path: Path) -> None:
+    rows = "".join(
+        f"2026-03-0{day},{amount},TZS\n"
+        for day, amount in enumerate(("2.49", "2.5", "-2.49", "-2.51", "7"), start=1)
+    )
+    frame, _ = movements.read(write(tmp_path, f"date,amount,ccy\n{rows}"), leg="bank")
+    assert frame["amount"].tolist() == [2, 3, -2, -3, 7]
+
+
+def test_cents_behind_a_comma_prove_the_comma(tmp_path: Path) -> None:
+    path = write(tmp_path, "date;amount;ccy\n2026-03-01;450,36;TZS\n2026-03-01;7,5;TZS\n")
+    assert movements.read(path, leg="bank")[0]["amount"].tolist() == [450, 8]
+
+
+@pytest.mark.parametrize("amount", ["2.505", "2.5.0", "0,5", "12345678901234567", "1e2"])
+def test_what_has_no_cents_is_no_amount_of_a_bank(tmp_path: Path, amount: str) -> None:
+    rows = f'2026-03-01,"{amount}",TZS\n2026-03-01,"7,007.10",TZS\n'
+    _, quality = movements.read(write(tmp_path, f"date,amount,ccy\n{rows}"), leg="bank")
+    assert [row for row, _ in rejected(quality)] == [2]
+
+
+def test_only_a_bank_has_cents(tmp_path: Path) -> None:
+    path = write(tmp_path, "date,receipt,amount,ccy\n2026-03-01,A,2.50,TZS\n2026-03-01,B,7,TZS\n")
+    _, quality = movements.read(path, leg="operator")
+    assert rejected(quality) == [(2, "amount is not a whole number")]
+
+
+@given(
+    opening=st.integers(-(10**9), 10**9), amounts=st.lists(st.integers(-(10**7), 10**7), max_size=9)
+)
+def test_whole_amounts_lead_from_each_whole_balance_to_the_next(
+    opening: int, amounts: list[int]
+) -> None:
+    held = opening
+    for amount in amounts:
+        before, held = held, held + amount
+        whole = numbers.made_whole(amount, held)
+        assert before // 100 + whole == held // 100
+        assert abs(100 * whole - amount) < 100
+        assert amount % 100 or whole == amount // 100
+
+
+@pytest.mark.parametrize(
+    ("cell", "read"),
+    [
+        *(("1745049.6399999999", 174_504_964), ("-0.5", -50), ("7", 700), ("-7.10", -710)),
+        *(("1745049.645", None), ("1e5", None), ("--7", None), ("12345678901234567", None)),
+    ],
+)
+def test_a_number_of_a_workbook_has_cents_though_it_is_kept_in_binary(
+    cell: str, read: int | None
+) -> None:
+    text, typed = pd.Series([cell], dtype="string"), pd.Series([True])
+    found = numbers.read(text, was_number=typed, cents=True)
+    assert found.whole.fillna(-1).tolist() == [-1 if read is None else read]

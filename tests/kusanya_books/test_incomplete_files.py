@@ -172,11 +172,12 @@ def test_a_statement_of_which_no_row_can_be_read_proves_nothing_and_is_named(
 ) -> None:
     unread = {
         "operator": OPERATOR.replace("1000,TZS", "10.5,TZS"),
-        "bank": BANK.format(3_000).replace("C2000,", "C2000,50"),
+        "bank": BANK.format(3_000).replace("C2000,", "C2000,505"),
     }
     ended = run(home, **{leg: unread[leg]})
     assert (ended.verdict, ended.exit_code) == ("not closed", 1)
-    assert "amount is not a whole number" in ended.sentence
+    reasons = {"operator": "not a whole number", "bank": "not a number with at most two decimals"}
+    assert f"amount is {reasons[leg]}" in ended.sentence
     rows, _, note = found_of(ended)[f"breaks of the {leg}'s statements"]
     assert (rows, note) == (None, f"not proven: no {leg}'s statement that could be read was given")
     assert ended.folder is not None

@@ -34,7 +34,7 @@ def test_both_generations_say_the_same() -> None:
     new = ofx.read("x", file(XML_ENTRY.format(memo="A &amp; B"), header=XML))
     assert old == new
     assert (old.entries[0].details, old.entries[0].receipt) == ("A & B", "F1")
-    assert (old.entries[0].amount, old.entries[0].day) == (5_000, date(2026, 3, 5))
+    assert (old.entries[0].amount, old.entries[0].day) == (500_000, date(2026, 3, 5))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_currency_of_an_entry_stands_above_that_of_its_statement() -> None:
     found = ofx.read("x", file(foreign + original)).entries
     assert [one.currency for one in found] == ["USD", "TZS"]
     (nowhere,) = ofx.read("x", file(SGML_ENTRY, currency="")).entries
-    assert (nowhere.column, nowhere.amount) == ("CURDEF", 5_000)
+    assert (nowhere.column, nowhere.amount) == ("CURDEF", 500_000)
 
 
 def test_the_name_of_the_payees_record_is_not_the_entrys() -> None:
@@ -94,7 +94,7 @@ def test_an_entry_that_says_a_thing_twice_is_refused(tag: str) -> None:
 )
 def test_literal_text_and_comments_make_no_entry(memo: str) -> None:
     (found,) = ofx.read("x", file(XML_ENTRY.format(memo=memo), header=XML)).entries
-    assert (found.amount, found.reason) == (5_000, None)
+    assert (found.amount, found.reason) == (500_000, None)
 
 
 def test_entries_are_counted_across_statements_and_each_has_its_statements_currency() -> None:

@@ -16,7 +16,7 @@ from kusanya_books.read.bank import camt, mt940, ofx
 from kusanya_books.read.bank.entries import Entries
 from kusanya_books.read.files import days_of
 from kusanya_books.read.mapping import MOVEMENT_KINDS, MOVEMENT_MAY, MOVEMENT_NEEDS, Layout
-from kusanya_books.read.tables import kinds
+from kusanya_books.read.tables import kinds, numbers
 from kusanya_books.read.tables.reader import SheetReader, fits_of
 from kusanya_books.request.quality import Quality
 
@@ -57,12 +57,18 @@ def _table(
     path: Path, form: Layout, *, leg: str, cutoff: timedelta
 ) -> tuple[pd.DataFrame, Quality]:
     sheet = spreadsheets.read(path, form, fits_of(form, MOVEMENT_NEEDS))
-    reader = SheetReader(sheet, form, MOVEMENT_NEEDS, MOVEMENT_MAY)
+    reader = SheetReader(sheet, form, MOVEMENT_NEEDS, MOVEMENT_MAY, cents=leg == BANK)
     at, days_only = reader.instants("at")
     taken = kinds.taken(reader)
     said, written = reader.money()
     currency = reader.currency(written)
     amount, kind = kinds.of_movements(reader, said, known=MOVEMENT_KINDS, bank=leg == BANK)
+    fee = reader.number("fee", signed=True).abs()
+    balance = reader.number("balance", signed=True)
+    if leg == BANK:
+        reader.warn(amount % numbers.HUNDREDTHS != 0, numbers.HAS_CENTS, "amount")
+        amount = numbers.made_whole(amount, balance.fillna(numbers.HUNDREDTHS // 2 + amount))
+        fee, balance = numbers.made_whole(fee), balance // numbers.HUNDREDTHS
     frame = pd.DataFrame(
         {
             "input": safe(sheet.name),
@@ -78,8 +84,8 @@ def _table(
             "kind": kind,
             "status": _status(reader),
             "amount": amount,
-            "fee": reader.number("fee", signed=True).abs(),
-            "balance": reader.number("balance", signed=True),
+            "fee": fee,
+            "balance": balance,
             "details": _details(reader.text("details"), taken["phone"]),
         }
     )

@@ -46,6 +46,21 @@ class FileTotal(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.currency is None else self.stated - self.read - self.unread
 
 
+def file_total(
+    currency: str | None, stated: int, *, rows: int, read: int, unread: int, unit: int
+) -> FileTotal:
+    """Return a total in whole of sums in parts of a unit; one that agrees in parts agrees."""
+    differs = stated - read - unread
+    whole = -(-abs(differs) // unit)
+    return FileTotal(
+        currency=currency,
+        stated=read // unit + unread // unit + (whole if differs > 0 else -whole),
+        rows=rows,
+        read=read // unit,
+        unread=unread // unit,
+    )
+
+
 class Quality(msgspec.Struct, frozen=True, kw_only=True):
     """The account of one load: rows in = kept + skipped + rejected."""
 

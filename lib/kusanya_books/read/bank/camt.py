@@ -20,9 +20,9 @@ from kusanya_books.read.bank.entries import (
     Entries,
     check_size,
     cut,
+    hundredths,
     moved,
     running,
-    whole,
 )
 from kusanya_books.read.mapping import EAT_NAME
 from kusanya_books.read.tables.sheet import CELL_MAX
@@ -144,7 +144,7 @@ def _text(element: Any, *paths: str) -> str:
 
 
 def _signed(element: Any) -> int | None:
-    amount = whole(_text(element, "Amt"))
+    amount = hundredths(_text(element, "Amt"))
     sign = _SIGNS.get(_text(element, "CdtDbtInd"))
     return None if amount is None or sign is None else sign * amount
 

@@ -14,14 +14,20 @@ from kusanya.text import safe
 from kusanya_books import columns
 from kusanya_books.columns import MOVEMENTS, DType
 from kusanya_books.read.mapping import EAT_NAME
-from kusanya_books.read.tables.numbers import DIGITS_MAX
+from kusanya_books.read.tables.numbers import (
+    DIGITS_MAX,
+    HAS_CENTS,
+    HUNDREDTHS,
+    NO_CENTS,
+    made_whole,
+)
 from kusanya_books.request.days import business_days
-from kusanya_books.request.quality import FileTotal, Quality, Remark
+from kusanya_books.request.quality import FileTotal, Quality, Remark, file_total
 
 FILE_MAX: Final = 200_000_000
 """Largest statement in a bank's format, in bytes."""
 COMPLETED: Final = "completed"
-NO_AMOUNT: Final = "amount is not a whole number"
+NO_AMOUNT: Final = f"amount {NO_CENTS}"
 NO_DATE: Final = "the booking date cannot be read"
 
 
@@ -35,7 +41,7 @@ class BankEntry(msgspec.Struct, frozen=True, kw_only=True):
     day: date | None = None
     currency: str | None = None
     amount: int | None = None
-    """Signed: in +, out -."""
+    """Signed hundredths: in +, out -."""
     receipt: str | None = None
     reference: str | None = None
     kind: str = "other"
@@ -52,6 +58,7 @@ class Entries(msgspec.Struct, frozen=True, kw_only=True):
 
     entries: tuple[BankEntry, ...]
     balances: tuple[int | None, ...] = ()
+    """In hundredths, as all sums here until the entries are movements."""
     notes: tuple[str, ...] = ()
     moved: tuple[int | None, ...] = ()
     """By how much the balances of each statement moved; None where it does not say both."""
@@ -93,8 +100,10 @@ class Entries(msgspec.Struct, frozen=True, kw_only=True):
                     reason=entry.reason,
                     column=entry.column,
                     currency=entry.currency,
-                    amount=entry.amount,
+                    amount=_whole(entry, None),
                 )
+            elif (entry.amount or 0) % HUNDREDTHS:
+                yield Remark(row=entry.row, verdict="warned", reason=HAS_CENTS)
 
     def _total(self, good: list[BankEntry]) -> FileTotal | None:
         """Return what the balances of all statements say that their entries come to."""
@@ -103,12 +112,13 @@ class Entries(msgspec.Struct, frozen=True, kw_only=True):
             return None
         currencies = {entry.currency for entry in good}
         lost = [entry.amount or 0 for entry in self.entries if entry.reason is not None]
-        return FileTotal(
-            currency=currencies.pop() if len(currencies) == 1 else None,
-            stated=sum(stated),
+        return file_total(
+            currencies.pop() if len(currencies) == 1 else None,
+            sum(stated),
             rows=len(good),
             read=_booked(good),
             unread=sum(lost),
+            unit=HUNDREDTHS,
         )
 
 
@@ -133,9 +143,9 @@ def _movements(
             "collection_id": [None] * len(good),
             "kind": [entry.kind for entry in good],
             "status": [safe(entry.status) for entry in good],
-            "amount": [entry.amount for entry in good],
+            "amount": [_whole(entry, balance) for entry, balance in pairs],
             "fee": [None] * len(good),
-            "balance": [balance for _, balance in pairs],
+            "balance": [None if held is None else held // HUNDREDTHS for _, held in pairs],
             "details": [safe(mask_text(entry.details)) for entry in good],
         },
     )
@@ -158,14 +168,23 @@ def check_size(name: str, data: bytes, most: int = FILE_MAX) -> None:
         raise InputRefused(f"{name} is larger than {most:,} bytes; split it")
 
 
-def whole(text: str | None) -> int | None:
-    """Return an amount of a bank's format, `1500,00` or `1500.00`; None for a fraction."""
+def _whole(entry: BankEntry, balance: int | None) -> int | None:
+    """Return an entry's amount in whole, as its balance moved where one is known."""
+    if entry.amount is None:
+        return None
+    held = entry.amount + HUNDREDTHS // 2 if balance is None else balance
+    return int(made_whole(entry.amount, held))
+
+
+def hundredths(text: str | None) -> int | None:
+    """Return an amount of a bank's format, `1500,00` or `1500.00`; None for parts of a cent."""
     try:
         number = Decimal((text or "").strip().replace(",", "."))
     except InvalidOperation:
         return None
-    if not number.is_finite() or abs(number.adjusted()) >= DIGITS_MAX:
+    if not number.is_finite() or abs(number.adjusted()) >= DIGITS_MAX - 2:
         return None
+    number *= HUNDREDTHS
     return int(number) if number == number.to_integral_value() else None
 
 

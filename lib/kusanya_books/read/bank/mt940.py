@@ -18,9 +18,9 @@ from kusanya_books.read.bank.entries import (
     Entries,
     check_size,
     cut,
+    hundredths,
     moved,
     running,
-    whole,
 )
 
 _TAG: Final = re.compile(r":(\d{2}[A-Z]?):")
@@ -106,7 +106,7 @@ def _balance(value: str) -> tuple[str | None, int | None]:
     found = _BALANCE.match(value.strip())
     if found is None:
         return None, None
-    amount = whole(found[3])
+    amount = hundredths(found[3])
     return found[2], amount if amount is None or found[1] == "C" else -amount
 
 
@@ -124,7 +124,7 @@ def _entry(line: int, value: str, more: str, currency: str | None) -> BankEntry:
     amount: Decimal = said["amount"].amount
     status = str(said.get("status") or "")
     # The library knows D alone as money out; a credit that is taken back is that too.
-    signed = whole(str(-abs(amount) if status == "RC" else amount))
+    signed = hundredths(str(-abs(amount) if status == "RC" else amount))
     day = said.get("entry_date") or said.get("date")
     kind = said.get("id") or ""
     reason = NO_AMOUNT if signed is None else (NO_DATE if day is None else None)

@@ -19,7 +19,7 @@ from kusanya_books.read.bank.entries import (
     Entries,
     check_size,
     cut,
-    whole,
+    hundredths,
 )
 
 OFX_MAX: Final = 50_000_000
@@ -144,7 +144,7 @@ def _entry(row: int, fields: _Fields, currency: str | None) -> BankEntry:
         return next(iter(fields.get(tag, ())), "")
 
     currency = said("CURRENCY.CURSYM") or currency
-    amount, (at, day) = whole(said("TRNAMT")), _moment(said("DTPOSTED"))
+    amount, (at, day) = hundredths(said("TRNAMT")), _moment(said("DTPOSTED"))
     twice = [tag for tag in _ONCE if len(set(fields.get(tag, ()))) > 1]
     wrong = None
     if twice:

@@ -1,10 +1,12 @@
 """Whole numbers as people and programs write them: 5,000.00, 5.000,00, (5,000), 5,000/=, TZS 5 000.
 
 One mark for thousands holds for a whole column. `5.000` alone may be five or five thousand: the
-mapping says, or another cell of the column decides; else it is refused.
+mapping says, or another cell of the column decides; else it is refused. A bank's account has cents,
+which nothing here is counted in: it is read in hundredths, and each line is then made whole.
 """
 
 import re
+from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +17,10 @@ from kusanya_books.columns import DType
 DIGITS_MAX: Final = 18
 """Longest whole number taken: the next digit could pass 63 bits."""
 SAY: Final = "say in the mapping which mark thousands have"
+HUNDREDTHS: Final = 100
+HAS_CENTS: Final = "amount has cents: counted in whole, so that the balances agree"
 _PLAIN: Final = rf"[0-9]{{1,{DIGITS_MAX}}}"
+_PLAIN_OF_CENTS: Final = rf"[0-9]{{1,{DIGITS_MAX - 2}}}"
 _CURRENCIES: Final = {
     **dict.fromkeys(("tzs", "tsh", "tshs"), "TZS"),
     **{word: word.upper() for word in ("kes", "ugx", "rwf", "bif", "zmw", "mwk", "mzn", "usd")},
@@ -29,6 +34,8 @@ _CURRENCIES: Final = {
 _SHILLINGS: Final = "/="
 """How a price tag of Tanzania ends; as the word of a column of currencies it is TZS."""
 _SPACES: Final = " \u00a0\u202f\u2009'"
+_NEAR: Final = Decimal("0.001")
+NO_CENTS: Final = "is not a number with at most two decimals"
 _NO_WHOLE: Final = "is not a whole number"
 _STRANGE: Final = "?"
 """Stands for a word beside a number that is no currency."""
@@ -47,8 +54,8 @@ _WRITTEN: Final = re.compile(
 """Every part is possessive: none gives back what it took, so that no text is tried twice."""
 _LONGEST: Final = 200
 """Longest cell that is read as a number, in characters."""
-_COMMA: Final = re.compile(r"\d{1,3}(?:,\d{3})+\.\d{1,2}|\d{1,3}(?:,\d{3}){2,}")
-_DOT: Final = re.compile(r"\d{1,3}(?:\.\d{3})+,\d{1,2}|\d{1,3}(?:\.\d{3}){2,}")
+_COMMA: Final = re.compile(r"\d{1,3}(?:,\d{3})+\.\d{1,2}|\d{1,3}(?:,\d{3}){2,}|\d+\.\d{1,2}")
+_DOT: Final = re.compile(r"\d{1,3}(?:\.\d{3})+,\d{1,2}|\d{1,3}(?:\.\d{3}){2,}|\d+,\d{1,2}")
 
 
 def side_of(word: str) -> str:
@@ -77,26 +84,41 @@ class Numbers(msgspec.Struct, frozen=True):
     """Why a cell is no number, missing where it is one or is empty."""
 
 
+def made_whole(amount: Any, balance: Any = 0) -> Any:
+    """Return an amount of hundredths in whole, and never more than one beside it.
+
+    It is what the whole balance moved by, so that of lines with cents the balances still agree.
+    """
+    return balance // HUNDREDTHS - (balance - amount) // HUNDREDTHS
+
+
 def read(
-    text: Any, *, thousands: str | None = None, was_number: Any = None, sided: bool = True
+    text: Any,
+    *,
+    thousands: str | None = None,
+    was_number: Any = None,
+    sided: bool = True,
+    cents: bool = False,
 ) -> Numbers:
     """Read a column of text; `was_number` tells which cells were numbers in a workbook.
 
     Where the file is `sided`, as a bank's is, Cr behind an amount is money in and Dr money out.
+    With `cents` the numbers are hundredths.
     """
     empty = pd.Series(pd.NA, index=text.index, dtype=DType.TEXT.pandas)
-    if text.str.fullmatch(_PLAIN).all():
-        return Numbers(text.astype(DType.WHOLE.pandas), empty, empty)
-    plain = text.str.fullmatch(_PLAIN).fillna(False).astype(bool)
+    form, unit = (_PLAIN_OF_CENTS, HUNDREDTHS) if cents else (_PLAIN, 1)
+    if text.str.fullmatch(form).all():
+        return Numbers(text.astype(DType.WHOLE.pandas) * unit, empty, empty)
+    plain = text.str.fullmatch(form).fillna(False).astype(bool)
     cells: list[str] = text[~plain & text.notna()].unique().tolist()
     mark = _mark(cells) if thousands is None else thousands
-    found = {cell: _number(cell, mark, sided=sided) for cell in cells}
+    found = {cell: _number(cell, mark, sided=sided, cents=cents) for cell in cells}
     nothing: _Found = (None, None, None)
     each = [nothing if pd.isna(cell) else found.get(cell, nothing) for cell in text]
     if was_number is not None and was_number.any():
         # A cell that was a number has a decimal point, whatever the texts beside it have.
         each = [
-            _exact(cell) if exact and cell in found else one
+            _exact(cell, cents=cents) if exact and cell in found else one
             for cell, exact, one in zip(text, was_number, each, strict=True)
         ]
 
@@ -104,16 +126,24 @@ def read(
         column = pd.Series([one[place] for one in each], index=text.index, dtype="object")
         return column.astype(kind.pandas)
 
-    values = of(0, DType.WHOLE).mask(plain, text.where(plain).astype(DType.WHOLE.pandas))
+    values = of(0, DType.WHOLE).mask(plain, text.where(plain).astype(DType.WHOLE.pandas) * unit)
     return Numbers(values, of(1, DType.TEXT), of(2, DType.TEXT))
 
 
 _Found = tuple[int | None, str | None, str | None]
 
 
-def _exact(cell: str) -> _Found:
-    good = re.fullmatch(rf"-?{_PLAIN}", cell)
-    return (int(cell), None, None) if good else (None, None, _NO_WHOLE)
+def _exact(cell: str, *, cents: bool) -> _Found:
+    if not cents:
+        good = re.fullmatch(rf"-?{_PLAIN}", cell)
+        return (int(cell), None, None) if good else (None, None, _NO_WHOLE)
+    if re.fullmatch(rf"-?{_PLAIN_OF_CENTS}(?:\.[0-9]+)?", cell) is None:
+        return None, None, NO_CENTS
+    hundredths = Decimal(cell) * HUNDREDTHS
+    rounded = round(hundredths)
+    # A workbook keeps 1745049.64 as 1745049.6399999999.
+    is_near = abs(hundredths - rounded) < _NEAR
+    return (rounded, None, None) if is_near else (None, None, NO_CENTS)
 
 
 def _mark(cells: list[str]) -> str | None:
@@ -137,21 +167,21 @@ def mark_of(columns: list[Any]) -> str | None:
     return _mark([cell for text in written for cell in text.unique()])
 
 
-def _number(cell: str, mark: str | None, *, sided: bool) -> _Found:
+def _number(cell: str, mark: str | None, *, sided: bool, cents: bool) -> _Found:
     if len(cell.strip()) > _LONGEST:
         return None, None, f"has more than {_LONGEST} characters: no number is so long"
-    found = _fitting(cell)
+    found, unread = _fitting(cell), NO_CENTS if cents else _NO_WHOLE
     if found is None or bool(found["open"]) != bool(found["close"]):
-        return None, None, _NO_WHOLE
+        return None, None, unread
     currency, side = _unit(found)
     if currency == _STRANGE:
-        return None, None, _NO_WHOLE
-    digits, reason = _digits(found["number"].strip(), mark)
+        return None, None, unread
+    digits, reason = _digits(found["number"].strip(), mark, cents=cents)
     sign = _sign(found, side)
     if side is not None and not sided:
         reason = "says Dr or Cr, and of books only a mapping says what that means"
     elif digits is None or len(digits) > DIGITS_MAX:
-        reason = reason or _NO_WHOLE
+        reason = reason or unread
     elif sign is None:
         reason = "has two signs"
     else:
@@ -179,22 +209,27 @@ def _sign(found: re.Match[str], side: int | None) -> int | None:
     return None if below and side > 0 else side
 
 
-def _digits(number: str, mark: str | None) -> tuple[str | None, str | None]:
-    """Return the digits of a number without its marks, or why they cannot be read."""
+def _digits(number: str, mark: str | None, *, cents: bool) -> tuple[str | None, str | None]:
+    """Return the digits of a number without its marks, or why they cannot be read.
+
+    With `cents` the last two are those of the fraction.
+    """
     for space in _SPACES[1:]:
         number = number.replace(space, " ")
     decimal = "," if mark == "." else "."
     group = "," if mark is None else mark
     if re.fullmatch(r"\d+", number):
-        return number, None
+        return number + ("00" if cents else ""), None
     # 5.000 where nothing says that a dot is for thousands, 5,000 where a dot is.
     if re.fullmatch(rf"\d{{1,3}}(?:[{decimal}]\d{{3}})+", number):
         return None, f"has {decimal} for thousands or a fraction: {SAY}"
-    forms = [rf"(\d+)[{decimal}]0{{1,2}}", r"(\d{1,3}(?: \d{3})+)(?:[.,]0{1,2})?"]
+    part = r"(\d{1,2})" if cents else "(0{1,2})"
+    forms = [rf"(\d+)[{decimal}]{part}", rf"(\d{{1,3}}(?: \d{{3}})+)(?:[.,]{part})?"]
     if group.strip():
-        forms.append(rf"(\d{{1,3}}(?:[{group}]\d{{3}})+)(?:[{decimal}]0{{1,2}})?")
+        forms.append(rf"(\d{{1,3}}(?:[{group}]\d{{3}})+)(?:[{decimal}]{part})?")
     for form in forms:
         matched = re.fullmatch(form, number)
         if matched:
-            return "".join(digit for digit in matched[1] if digit.isdigit()), None
+            fraction = (matched[2] or "").ljust(2, "0") if cents else ""
+            return "".join(digit for digit in matched[1] if digit.isdigit()) + fraction, None
     return None, None

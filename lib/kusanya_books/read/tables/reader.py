@@ -91,9 +91,16 @@ class SheetReader(RowAccount):
     """A sheet's columns by our names. `rows` marks what is left out before anything is read."""
 
     def __init__(
-        self, sheet: Sheet, layout: Layout, needs: Needs, may: Any, *, books: bool = False
+        self,
+        sheet: Sheet,
+        layout: Layout,
+        needs: Needs,
+        may: Any,
+        *,
+        books: bool = False,
+        cents: bool = False,
     ) -> None:
-        super().__init__(sheet, layout)
+        super().__init__(sheet, layout, unit=numbers.HUNDREDTHS if cents else 1)
         self.books = books
         self.columns = {name: self._column(name) for group in (*needs, may) for name in group}
         for group in needs:
@@ -214,7 +221,10 @@ class SheetReader(RowAccount):
         return mapped
 
     def number(self, name: str, *, required: bool = False, signed: bool = False) -> Any:
-        """Return a column of whole numbers; fractions and exponents are rejected."""
+        """Return a column of whole numbers; fractions and exponents are rejected.
+
+        Of a file with cents they are hundredths.
+        """
         values = self._whole(name, self.headers.get(name), self.text(name), signed=signed)
         if required:
             self.reject(self.text(name).isna(), f"{name} is missing", name)
@@ -235,7 +245,13 @@ class SheetReader(RowAccount):
 
     def _whole(self, name: str, header: str | None, text: Any, *, signed: bool) -> Any:
         typed = None if header is None else self.sheet.cells(self.sheet.numeric, header)
-        found = numbers.read(text, thousands=self._mark, was_number=typed, sided=not self.books)
+        found = numbers.read(
+            text,
+            thousands=self._mark,
+            was_number=typed,
+            sided=not self.books,
+            cents=self.unit > 1,
+        )
         self._reject_each(found.reasons, name, of=safe(name, 60))
         values = found.whole
         if not signed:

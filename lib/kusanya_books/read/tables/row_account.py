@@ -9,14 +9,15 @@ from kusanya_books.columns import DType
 from kusanya_books.read.mapping import Layout
 from kusanya_books.read.tables.footers import TOTAL
 from kusanya_books.read.tables.sheet import Sheet
-from kusanya_books.request.quality import FileTotal, Quality, Remark
+from kusanya_books.request.quality import FileTotal, Quality, Remark, file_total
 
 
 class RowAccount:
     """Why rows of a sheet are skipped, rejected or remarked upon; the first reason counts."""
 
-    def __init__(self, sheet: Sheet, layout: Layout) -> None:
-        self.sheet, self.layout = sheet, layout
+    def __init__(self, sheet: Sheet, layout: Layout, *, unit: int = 1) -> None:
+        self.sheet, self.layout, self.unit = sheet, layout, unit
+        """A sum that the file writes is of so many parts of a whole."""
         self.index = sheet.frame.index
         self.headers: dict[str, str | None] = {}
         """What the file calls each of our columns."""
@@ -76,7 +77,8 @@ class RowAccount:
         """Return which rows are kept, and the account.
 
         `written` are the amounts with the signs that the file gives them, `amount` where None;
-        `counts` tells which rows are paid, all where None. A file's own total is of either.
+        `counts` tells which rows are paid, all where None. A file's own total is of either. What is
+        `written` is in parts of the file's unit.
         """
         kept = self.kept()
         written = amount if written is None else written
@@ -134,12 +136,13 @@ class RowAccount:
         rejected = self.reason.notna() & self.skipped.isna()
         some = kept if counts is None else kept & counts.fillna(False).astype(bool)
         found = [
-            FileTotal(
-                currency=currency,
-                stated=said,
+            file_total(
+                currency,
+                said,
                 rows=int(rows.sum()),
                 read=_sum(written[rows]),
                 unread=_sum(written[rejected]),
+                unit=self.unit,
             )
             for said in (stated[-1], sum(stated))
             for rows in (kept, some)
@@ -149,7 +152,8 @@ class RowAccount:
     def _stated(self, row: Any, amount: Any) -> int | None:
         """Return what a row of totals says of a file, where it can be read."""
         is_total = amount is not None and self.skipped[row] == TOTAL
-        return _plain(amount[row], int) if is_total else None
+        said = _plain(amount[row], int) if is_total else None
+        return None if said is None else said // self.unit
 
 
 def _sum(amounts: Any) -> int:
