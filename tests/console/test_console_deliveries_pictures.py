@@ -15,6 +15,8 @@ from kusanya_console.actions.forensics import Forensics
 from kusanya_console.sandbox.dashboard.errors import DashboardError
 from kusanya_console.sandbox.dashboard.records import SentAttempt, SentDelivery, ServicePicture
 
+pytestmark = pytest.mark.merge
+
 NEXT = "right_square_bracket"
 SENDER = "left_square_bracket"
 

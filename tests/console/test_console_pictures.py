@@ -19,6 +19,8 @@ from kusanya.wire import Mode
 from kusanya_console.actions.messages import FeedAdvanced, FeedFailed
 from kusanya_console.actions.store_actions import StoreActions
 
+pytestmark = pytest.mark.merge
+
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 SCREENS = {
     "live": (),

@@ -21,6 +21,8 @@ from kusanya_console.sandbox.dashboard.client import DashboardClient
 from kusanya_console.sandbox.dashboard.reader import ServiceReader
 from kusanya_console.sandbox.service_admin import ServiceAdmin
 
+pytestmark = pytest.mark.merge
+
 NOON = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
 

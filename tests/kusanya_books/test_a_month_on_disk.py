@@ -97,7 +97,6 @@ def test_the_pack_is_that_of_a_month_in_memory(
     assert packs[True]["csv/matched.raw.csv"].count(b"\r\n") == 1 + PAYMENTS - 3 - 4
 
 
-@pytest.mark.merge
 @pytest.mark.usefixtures("_small")
 def test_a_month_on_disk_is_read_as_frames_where_somebody_asks(home: Path) -> None:
     kept, plain = month(home, is_on_disk=True), month(home, is_on_disk=False)

@@ -422,7 +422,6 @@ def of_days(inputs: Inputs, due: pd.DataFrame, before: Compared) -> list[dict[st
     return carried_payouts.of_days(inputs, due, lines, before=before)[0]
 
 
-@pytest.mark.merge
 def test_what_became_due_since_waits_as_long_as_its_channel_pays_out_late() -> None:
     day = pd.Timestamp(2026, 3, 20)
     due = columns.frame(

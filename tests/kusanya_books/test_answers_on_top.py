@@ -67,7 +67,6 @@ def test_the_fee_audit_says_each_finding_with_its_count_and_sum(
     }
 
 
-@pytest.mark.merge
 def test_without_an_agreed_tariff_the_measure_is_named_and_a_deducted_fee_is_counted(
     sample: Inputs, collections_of: Make
 ) -> None:

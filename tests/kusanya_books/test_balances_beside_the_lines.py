@@ -78,13 +78,11 @@ def test_files_of_one_after_the_other_are_one_wallet(collections_of: Make, leg: 
     assert said(collections_of, [*halves[:2], *later], leg) == lacking
 
 
-@pytest.mark.merge
 def test_what_lacks_in_one_wallet_is_said_beside_another(collections_of: Make) -> None:
     assert said(collections_of, [FIRST[0], FIRST[2], *SECOND])["not in the balances"] == -300
     assert said(collections_of, [*FIRST, SECOND[0], SECOND[2]])["not in the balances"] == 1_000
 
 
-@pytest.mark.merge
 def test_a_file_without_balances_denies_nothing(collections_of: Make) -> None:
     silent = [{**line, "balance": None} for line in SECOND]
     one = {"opening balance": 500, "closing balance": 1_270, "not in the balances": 0}
@@ -92,7 +90,6 @@ def test_a_file_without_balances_denies_nothing(collections_of: Make) -> None:
     assert said(collections_of, silent, "bank") == {}
 
 
-@pytest.mark.merge
 def test_fees_beside_the_lines_are_in_the_balances_where_most_steps_say_so(
     collections_of: Make,
 ) -> None:
@@ -132,7 +129,6 @@ def test_a_balance_at_the_end_of_each_day_is_enough(collections_of: Make) -> Non
     assert said(collections_of, [*some[:5], *rest]) == {**whole, "closing balance": 1_554}
 
 
-@pytest.mark.merge
 def test_two_accounts_of_a_bank_on_one_day_are_two(collections_of: Make) -> None:
     night = [*lines_of(10, (5, 3), (5, 4)), *lines_of(1_000, (5, 8))]
     assert said(collections_of, night, "bank")["not in the balances"] == 0
@@ -140,7 +136,6 @@ def test_two_accounts_of_a_bank_on_one_day_are_two(collections_of: Make) -> None
     assert said(collections_of, night)["not in the balances"] != 0
 
 
-@pytest.mark.merge
 def test_two_tills_that_sold_one_after_the_other_in_a_night_are_two(collections_of: Make) -> None:
     first = lines_of(10, (5.1, 3), (5.2, 4))
     second = lines_of(1_000, (5.3, 8), name="b.csv")

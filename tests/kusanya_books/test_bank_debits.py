@@ -172,7 +172,6 @@ def test_a_difference_within_the_tolerance_is_said() -> None:
     assert codes(*lines, amount=2) == ["within_tolerance"]
 
 
-@pytest.mark.merge
 def test_a_statement_without_a_payout_to_hold_it_against_has_compared_nothing() -> None:
     assert bank.match(movements_of(*PAID), period=MARCH).has_compared
     assert not bank.match(movements_of(entry(5, 20)), period=MARCH).has_compared
@@ -244,7 +243,6 @@ def test_what_an_earlier_statement_has_shown_is_known_by_its_name() -> None:
     assert codes(before, *part) == ["paid_again", "paid_again"]
 
 
-@pytest.mark.merge
 def test_a_credit_that_names_two_payouts_that_were_shown_stands_in_one_row() -> None:
     both = shown("B0226AI", 1_000, 2), shown("B0227AI", 1_000, 3)
     assert codes(*both, entry(1_000, 9, "B0226AI B0227AI")) == ["credited_again"]
@@ -252,7 +250,6 @@ def test_a_credit_that_names_two_payouts_that_were_shown_stands_in_one_row() -> 
     assert len(found.rows) == 1
 
 
-@pytest.mark.merge
 def test_a_payout_that_was_shown_and_is_said_again_waits_for_no_credit() -> None:
     before, said = shown("B0226AI", 1_000, 2), payout("B0226AI", 1_000, 2)
     later = entry(5, 9)

@@ -56,7 +56,6 @@ def match(collections: pd.DataFrame, *lines: dict[str, Any], **options: Any) -> 
     return found
 
 
-@pytest.mark.merge
 def test_lines_that_are_no_payment_are_rows_of_their_own_and_part_of_the_bridge(
     collections_of: Make,
 ) -> None:
@@ -97,7 +96,6 @@ def test_lines_that_are_no_payment_are_rows_of_their_own_and_part_of_the_bridge(
     assert (aged["refund"], aged["bank_charges"]) == (-300, -7)
 
 
-@pytest.mark.merge
 def test_a_line_and_its_reversal_stand_side_by_side(collections_of: Make) -> None:
     found = match(
         collections_of(paid("R-1", 1_000), paid("R-2", 500, status="failed"), paid("R-3", 70)),
@@ -157,7 +155,6 @@ def test_a_payment_that_is_booked_after_its_fee_and_the_fee_beside_it_is_booked_
     assert effects(found)["unexplained"] == 0
 
 
-@pytest.mark.merge
 def test_several_lines_of_one_payment_and_one_line_of_several_meet_by_exact_sums(
     collections_of: Make,
 ) -> None:
@@ -209,7 +206,6 @@ def test_several_lines_of_one_payment_and_one_line_of_several_meet_by_exact_sums
     assert rows["suggested_match"].loc[8] == hint
 
 
-@pytest.mark.merge
 def test_a_new_rule_about_amounts_leaves_splits_and_joint_bookings_what_they_are(
     collections_of: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

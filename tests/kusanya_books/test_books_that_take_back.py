@@ -311,7 +311,6 @@ def test_what_is_taken_back_is_expected_only_with_what_it_takes_back(
     assert told[case] == CASES[case][2]
 
 
-@pytest.mark.merge
 def test_a_break_tells_its_sum_and_a_wrong_sign_stands_with_its_payment(
     collections_of: Make,
 ) -> None:

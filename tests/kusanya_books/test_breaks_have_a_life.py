@@ -126,7 +126,6 @@ def test_an_id_survives_other_books_and_another_verdict(
     assert len(set(after.values())) == 3
 
 
-@pytest.mark.merge
 def test_two_lines_alone_of_one_reference_have_two_ids(store: Store, tmp_path: Path) -> None:
     run(tmp_path, line(1), line(1), line(1), line(2), line(3), line(4))
     items = decisions.load(store, tmp_path / "packs").frame
@@ -160,7 +159,6 @@ def test_what_people_say_is_in_the_next_pack_and_the_first_is_still_the_same_byt
     ).read_bytes()
 
 
-@pytest.mark.merge
 def test_the_verdict_counts_all_but_what_was_accepted_by_name(
     store: Store, tmp_path: Path, first: CloseResult
 ) -> None:
@@ -232,7 +230,6 @@ def test_suspected_doubles_and_fees_can_be_accepted_too(store: Store, tmp_path: 
     assert (ended.exit_code, findings_of(ended)) == (0, {"accepted by name": (7, 1_048)})
 
 
-@pytest.mark.merge
 @pytest.mark.usefixtures("first")
 def test_an_analyst_lists_notes_and_resolves(store: Store, kusanya: Kusanya) -> None:
     code, out, _ = kusanya("list")

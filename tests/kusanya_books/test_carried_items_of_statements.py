@@ -97,7 +97,6 @@ def cleared(plain: Inputs, items: list[Row], lines: list[Row], **given: Any) -> 
     return {int(id_, 16) for id_, now in found.items() if now is None}
 
 
-@pytest.mark.merge
 def test_a_refund_of_the_books_clears_one_item_and_not_one_of_the_period_beside_it(
     plain: Inputs,
 ) -> None:
@@ -114,7 +113,6 @@ def test_a_refund_of_the_books_clears_one_item_and_not_one_of_the_period_beside_
         assert cleared(plain, items, lines, ledger=books) == {1} - left, (lines, refunds)
 
 
-@pytest.mark.merge
 def test_a_line_clears_an_item_by_each_name_whatever_else_both_leave_out(plain: Inputs) -> None:
     items, lines, wanted = [], [], set()
     cases = [

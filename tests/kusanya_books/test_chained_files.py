@@ -240,7 +240,6 @@ def test_an_operators_statement_without_a_line_says_that_nothing_came(
     assert later[-1].result.verdict is ReportVerdict.BREAKS
 
 
-@pytest.mark.merge
 def test_of_the_first_empty_statement_nobody_knows_whose_it_is(
     tmp_path: Path, empty_store: Path
 ) -> None:

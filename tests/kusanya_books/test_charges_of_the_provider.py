@@ -257,7 +257,6 @@ def test_the_same_charge_twice_is_claimed_and_two_different_ones_are_not(
     assert april.result.verdict is ReportVerdict.RECONCILED, april.result.sentence
 
 
-@pytest.mark.merge
 @pytest.mark.parametrize("kind", ["", "charge"])
 def test_a_line_below_zero_is_taken_back_until_it_is_mapped_as_a_charge(
     made: Chain, tmp_path: Path, empty_store: Path, kind: str

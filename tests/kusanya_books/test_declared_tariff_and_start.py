@@ -44,7 +44,6 @@ def test_a_rate_holds_in_both_modes_and_is_exact(tmp_path: Path, collections_of:
     assert sorted(audited["expected"]) == [9, 13, 40]
 
 
-@pytest.mark.merge
 def test_bands_and_spans_price_each_amount_and_day_once(
     tmp_path: Path, collections_of: Make
 ) -> None:

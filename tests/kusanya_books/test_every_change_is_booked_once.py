@@ -27,7 +27,6 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
 
 
-@pytest.mark.merge
 def test_what_came_late_of_a_closed_month_is_booked_with_the_next(shop: Shop) -> None:
     shop.pay(day(27), 1_000)
     shop.pay(day(27), 5_000)
@@ -272,7 +271,6 @@ def on_account(shop: Shop, pack: Path, account: str, **asked: Any) -> int:
     return sum(line.amount for one in made for line in one.lines if line.account == account)
 
 
-@pytest.mark.merge
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.ci) for n in range(1, 9))])
 def test_nights_weeks_and_closes_again_book_every_payment_once(shop: Shop, seed: int) -> None:
     rng = Random(seed)  # noqa: S311 - a repeatable choice

@@ -57,7 +57,6 @@ def closed(home: Path, export: str = "out") -> CloseResult:
     return reconcile.run(request, out=home / "packs")
 
 
-@pytest.mark.merge
 def test_what_the_books_lack_is_named_from_a_whole_export(home: Path) -> None:
     found = closed(home)
     assert (found.verdict, found.breaks) == (ReportVerdict.BREAKS, 1)

@@ -141,7 +141,6 @@ def rows_of(sheet: Any) -> tuple[list[Any], dict[str, Any]]:
     return head, {str(row[at].value): row for row in sheet.iter_rows(min_row=4)}
 
 
-@pytest.mark.merge
 def test_another_library_reads_what_was_written_cell_by_cell(pages: Any) -> None:
     head, found = rows_of(pages["breaks"])
     at = head.index("reference")
@@ -239,7 +238,6 @@ def test_a_sheet_ends_at_its_limit_and_says_so(
     assert found["breaks"].auto_filter.ref.endswith("7")
 
 
-@pytest.mark.merge
 def test_a_name_of_the_books_reaches_no_formula_field_or_style(
     tmp_path: Path, made: report.Report
 ) -> None:

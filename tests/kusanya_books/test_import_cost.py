@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 
 def test_importing_the_package_loads_neither_pandas_nor_duckdb() -> None:
     program = (
@@ -17,7 +15,6 @@ def test_importing_the_package_loads_neither_pandas_nor_duckdb() -> None:
     assert answer.stdout.strip() == "[]"
 
 
-@pytest.mark.merge
 def test_reconciliation_knows_no_notebook() -> None:
     program = (
         "import sys;"

@@ -127,7 +127,6 @@ def test_a_total_that_the_rows_make_is_not_named(home: Path, more: str) -> None:
     assert judge(home, books=BOOKS + more)[0] != "not closed"
 
 
-@pytest.mark.merge
 def test_a_total_of_what_is_paid_is_not_held_against_what_is_not(home: Path) -> None:
     lines = BOOKS.replace("booked_at\n", "booked_at,status\n").replace("-05\n", "-05,paid\n")
     books = f"{lines}R-3,700,TZS,2026-03-05,not_paid\nTotal,2000,,,\n"

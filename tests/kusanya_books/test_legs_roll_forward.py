@@ -254,7 +254,6 @@ def without_a_pack(march: Report) -> EarlierPeriod:
     )
 
 
-@pytest.mark.merge
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.ci) for seed in (1, 2, 3))]
 )
@@ -352,7 +351,6 @@ def month_of(
     )
 
 
-@pytest.mark.merge
 def test_another_line_of_a_receipt_clears_nothing_of_what_is_open() -> None:
     plain = load.inputs(CloseRequest(mode="live", period="2020-01"))
     kinds = ("payment", "payout", "fee", "reversal", "other")

@@ -145,7 +145,6 @@ SAYINGS = st.lists(
 )
 
 
-@pytest.mark.merge
 @pytest.mark.scale(8, 25, 150)
 def test_evidence_is_what_folding_every_collection_says(empty_store: Path, rounds: int) -> None:
     @settings(max_examples=rounds, deadline=None, database=None)

@@ -156,7 +156,6 @@ def test_both_engines_close_with_the_same_figures(
     assert {report.unexplained for report in made} == {0}
 
 
-@pytest.mark.merge
 def test_the_command_reads_a_postgresql_and_never_shows_its_password(
     addresses: tuple[str, str, int],
     tmp_path: Path,

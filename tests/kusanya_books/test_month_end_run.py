@@ -153,7 +153,6 @@ def test_a_break_is_exit_one_unless_it_is_within_the_limit(store: Store, tmp_pat
     assert within.run_id != found.run_id
 
 
-@pytest.mark.merge
 def test_a_rejected_row_closes_nothing_and_stands_in_the_pack(store: Store, tmp_path: Path) -> None:
     ledger = books(tmp_path, "R-1,10.5,TZS,2026-03-05", "R-2,x,TZS,2026-03-05")
     request = CloseRequest(**MARCH, store=str(tmp_path / "store.db"), ledger=ledger)
@@ -224,7 +223,6 @@ def test_what_the_caller_got_wrong_is_an_error_of_usage(store: Store, tmp_path: 
         reconcile.run(CloseRequest(store=path, carry=True), out=out)
 
 
-@pytest.mark.merge
 def test_without_a_ledger_nothing_is_proven(store: Store, tmp_path: Path) -> None:
     found = reconcile.run(
         CloseRequest(**MARCH, store=str(tmp_path / "store.db")), out=tmp_path / "out"
@@ -235,7 +233,6 @@ def test_without_a_ledger_nothing_is_proven(store: Store, tmp_path: Path) -> Non
     assert "not proven: no ledger" in (found.folder / "report.html").read_text()
 
 
-@pytest.mark.merge
 def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
     closed: ClosedMonth, store: Store, tmp_path: Path
 ) -> None:

@@ -57,7 +57,6 @@ def test_a_month_in_which_nothing_happened_has_every_page_and_closes(empty: Inpu
     assert not made.findings["rows"].fillna(0).any()
 
 
-@pytest.mark.merge
 def test_a_month_in_which_everything_failed_earns_nothing_and_closes(
     empty: Inputs, collections_of: Make
 ) -> None:
@@ -77,7 +76,6 @@ def test_a_month_in_which_everything_failed_earns_nothing_and_closes(
     assert failures.rates(made.inputs.collections, period=MARCH)["rate"].tolist() == [0.0]
 
 
-@pytest.mark.merge
 def test_what_no_table_knows_is_kept_shown_and_never_money(
     empty: Inputs, collections_of: Make
 ) -> None:
@@ -140,7 +138,6 @@ def settled(month: sample_faults.Month, **changed: Any) -> settlement.Settlement
     return settlement.match(given["collections"], given["statement"], period=month.period)
 
 
-@pytest.mark.merge
 def test_the_order_of_a_statement_and_the_size_of_its_money_change_no_verdict() -> None:
     month, factor = sample_faults.month(rows=1_200), 10**9 + 7
     plain = settled(month)

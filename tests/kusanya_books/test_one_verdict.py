@@ -96,7 +96,6 @@ def test_fees_above_the_agreed_tariff_are_not_reconciled_and_stand_on_the_first_
     assert within.exit_code == 1
 
 
-@pytest.mark.merge
 def test_fees_that_the_tariff_does_not_price_are_counted(store: Store, tmp_path: Path) -> None:
     (tmp_path / "tariff.toml").write_text(TARIFF.replace("MPESA_TZ", "TIGO_TZ"))
     ended = run(tmp_path, "R-1", "R-2", "R-3", tariff=str(tmp_path / "tariff.toml"))
@@ -133,7 +132,6 @@ def test_late_changes_of_an_earlier_period_are_not_reconciled(store: Store, tmp_
     assert booked.sentence == said, "no break is counted where there is none"
 
 
-@pytest.mark.merge
 def test_a_row_that_could_not_be_read_is_the_same_verdict_in_command_and_notebook(
     store: Store, tmp_path: Path
 ) -> None:
@@ -203,7 +201,6 @@ def test_a_sum_without_a_currency_is_a_number(currency: Any, amount: Any, says: 
     assert findings.money(currency, amount) == says
 
 
-@pytest.mark.merge
 def test_what_agrees_only_within_the_tolerance_is_said_with_its_sum_and_needs_nobody(
     store: Store, tmp_path: Path
 ) -> None:

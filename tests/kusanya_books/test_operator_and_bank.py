@@ -194,7 +194,6 @@ def test_a_sum_that_fits_more_than_one_way_is_not_matched() -> None:
     assert lines == ["bank_other_credit", "bank_other_credit", "bank_together"]
 
 
-@pytest.mark.merge
 def test_a_credit_of_several_channels_is_less_what_one_of_them_took_back() -> None:
     paid = [
         payout("PO-1", 600, 15),
@@ -215,7 +214,6 @@ def test_a_credit_of_several_channels_is_less_what_one_of_them_took_back() -> No
     assert "bank_together" not in found(100).values()
 
 
-@pytest.mark.merge
 def test_a_batch_of_several_channels_is_paid_less_what_one_of_them_took_back() -> None:
     same = {"batch_id": "BATCH-7", "collection_id": None, "currency": "TZS", "gross": None}
     lines = [
@@ -244,7 +242,6 @@ def test_equal_payouts_at_the_edge_of_a_statement_are_paid_in_turn() -> None:
     assert codes(found) == waits
 
 
-@pytest.mark.merge
 def test_of_equal_payouts_only_the_one_that_never_came_is_missing() -> None:
     paid = [payout(f"PO-{day}", 980, day) for day in (5, 6, 7, 8)]
     came = [credit(980, day, "EFT") for day in (6, 8, 9)]
@@ -267,7 +264,6 @@ def test_of_equal_payouts_that_only_the_bank_may_show_the_oldest_is_paid() -> No
     assert found.rows["payout"].tolist() == ["PO-5"]
 
 
-@pytest.mark.merge
 def test_a_credit_that_an_earlier_period_saw_pays_no_other_payout() -> None:
     was = movements_of(payout("PO-5", 980, 5, leg="shown"))
     shown = was.assign(at=pd.to_datetime(["2026-03-06"], utc=True))
@@ -343,7 +339,6 @@ def test_every_line_and_payout_stands_in_one_row_and_groups_add_up(rounds: int) 
     holds()
 
 
-@pytest.mark.merge
 def test_every_fault_of_the_operator_has_a_name_and_the_receipts_are_given_back(
     collections_of: Make,
 ) -> None:
@@ -419,7 +414,6 @@ def test_every_fault_of_the_operator_has_a_name_and_the_receipts_are_given_back(
     pd.testing.assert_frame_equal(brief.bridge, found.bridge)
 
 
-@pytest.mark.merge
 def test_of_a_statement_without_a_line_every_payment_of_its_channel_is_compared(
     collections_of: Make,
 ) -> None:

@@ -119,7 +119,6 @@ def test_every_cell_of_every_sheet_is_that_of_its_frame(made: report.Report, boo
                     assert isinstance(found, int), (sheet_name, cell.coordinate)
 
 
-@pytest.mark.merge
 def test_money_is_a_number_text_is_text_and_nothing_is_a_link(
     made: report.Report, formulas: Any
 ) -> None:
@@ -143,7 +142,6 @@ def test_money_is_a_number_text_is_text_and_nothing_is_a_link(
                 assert cell.data_type == kind, (sheet_name, cell.coordinate)
 
 
-@pytest.mark.merge
 def test_a_sheet_is_wide_enough_to_read_and_prints_with_its_header_on_one_page_across(
     made: report.Report, book: Any
 ) -> None:
@@ -256,7 +254,6 @@ def test_phones_leave_in_no_form_but_the_masked_one(made: report.Report, folder:
         assert not any(key in text for key in keys), path.name
 
 
-@pytest.mark.merge
 def test_a_machine_csv_gives_the_frame_back(made: report.Report, folder: Path) -> None:
     for page in made.pages:
         with (folder / "csv" / f"{page.name}.raw.csv").open(encoding="utf-8", newline="") as file:

@@ -42,7 +42,6 @@ def named(frame: pd.DataFrame) -> set[tuple[Any, ...]]:
     }
 
 
-@pytest.mark.merge
 @pytest.mark.scale(3, 20, 40)
 def test_the_verdicts_are_those_that_were_planted(rounds: int) -> None:
     for seed in range(rounds):
@@ -55,7 +54,6 @@ def test_the_verdicts_are_those_that_were_planted(rounds: int) -> None:
         assert len(month.planted) > 50
 
 
-@pytest.mark.merge
 @pytest.mark.scale(3, 20, 40)
 def test_the_settlement_verdicts_are_those_that_were_planted(rounds: int) -> None:
     for seed in range(rounds):
@@ -99,7 +97,6 @@ def test_the_ledger_of_a_moved_day_still_closes() -> None:
     assert set(found.rows["break_code"]) >= {"timing", "missing_in_ledger", "matched"}
 
 
-@pytest.mark.merge
 def test_shuffling_the_inputs_changes_nothing() -> None:
     month = sample_faults.month(rows=600)
     plain = match(month)
@@ -113,7 +110,6 @@ def test_shuffling_the_inputs_changes_nothing() -> None:
         pd.testing.assert_frame_equal(getattr(plain, name), getattr(mixed, name))
 
 
-@pytest.mark.merge
 def test_larger_money_gives_the_same_verdicts_and_larger_drifts() -> None:
     month, factor = sample_faults.month(rows=600), 10**9 + 7
     plain = match(month)
@@ -144,7 +140,6 @@ def test_every_input_row_is_in_exactly_one_result_row() -> None:
     assert sorted(came) == sorted(month.collections.loc[inside, "id"])
 
 
-@pytest.mark.merge
 def test_the_pairs_are_the_lines_that_agree_whether_they_were_counted_or_carried() -> None:
     month = sample_faults.month(rows=1_200)
     carried = match(month, pairs=True)
@@ -160,7 +155,6 @@ def test_the_pairs_are_the_lines_that_agree_whether_they_were_counted_or_carried
     assert match(month).pairs is None
 
 
-@pytest.mark.merge
 def test_doubles_list_what_was_paid_twice_and_what_looks_like_it(collections_of: Make) -> None:
     month = sample_faults.month(rows=1_200)
     doubles = match(month).doubles
@@ -209,7 +203,6 @@ def test_an_order_that_was_paid_twice_and_booked_twice_is_suspected(
     assert double["rule"] == "one reference, paid and booked more than once"
 
 
-@pytest.mark.merge
 def test_the_window_of_two_payments_of_one_customer_can_be_set(collections_of: Make) -> None:
     later = datetime(2026, 3, 5, 6, 25, tzinfo=UTC)
     pair = collections_of({}, {"created_at": later, "completed_at": later})
@@ -224,7 +217,6 @@ def test_the_window_of_two_payments_of_one_customer_can_be_set(collections_of: M
         assert len(found.doubles) == suspected, minutes
 
 
-@pytest.mark.merge
 def test_a_line_near_a_payment_is_a_hint_however_long_the_window(collections_of: Make) -> None:
     paid = datetime(2026, 3, 5, 6, tzinfo=UTC)
     service = collections_of({"reference": "A", "created_at": paid, "completed_at": paid})

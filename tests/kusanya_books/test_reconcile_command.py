@@ -110,7 +110,6 @@ def test_breaks_end_with_one_and_each_code_says_what_to_do(
     assert (code, "within the limit" in out) == (0, True)
 
 
-@pytest.mark.merge
 def test_without_a_ledger_the_pack_is_written_and_nothing_is_proven(
     kusanya: Kusanya, tmp_path: Path
 ) -> None:
@@ -136,7 +135,6 @@ def test_the_mode_is_the_profiles_unless_it_is_said(kusanya: Kusanya, tmp_path: 
     assert "mode" in err
 
 
-@pytest.mark.merge
 def test_a_period_without_anything_says_so(kusanya: Kusanya, tmp_path: Path) -> None:
     ledger = books(tmp_path, *AGREEING)
     code, out, _ = kusanya("--mode", "live", "--ledger", ledger, days=("2020-01-01", "2020-01-31"))
@@ -188,7 +186,6 @@ def test_a_ledger_that_cannot_be_used_writes_nothing_and_says_what_to_change(
     assert not (tmp_path / "packs").exists()
 
 
-@pytest.mark.merge
 def test_a_row_that_cannot_be_read_is_named_and_the_pack_says_not_closed(
     kusanya: Kusanya, tmp_path: Path
 ) -> None:
@@ -258,7 +255,6 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.merge
 def test_a_person_at_a_terminal_sees_what_is_being_done_and_then_a_clean_line(
     kusanya: Kusanya, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,7 +112,6 @@ def test_what_was_asked_wrongly_ends_with_two(
     assert says in err
 
 
-@pytest.mark.merge
 def test_a_notification_holds_verdict_counts_and_sums_and_no_reference_or_phone(
     kusanya: Kusanya, sent: Sent, tmp_path: Path
 ) -> None:
@@ -140,7 +139,6 @@ def test_a_run_of_a_named_period_notifies_those_whom_the_environment_names(
     assert len(sent) == 2, "who names the days sits before it"
 
 
-@pytest.mark.merge
 def test_a_notification_that_was_not_sent_is_said_and_ends_with_three(
     kusanya: Kusanya, sent: Sent
 ) -> None:

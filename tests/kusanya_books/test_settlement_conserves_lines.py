@@ -89,7 +89,6 @@ def test_a_line_of_an_unknown_collection_is_a_break(collections_of: Make, day: s
     assert said == {"settled": 1_000, "other_period": 1_000, "unknown": 500_000}
 
 
-@pytest.mark.merge
 def test_what_the_provider_takes_back_stands_until_it_is_paid_again(collections_of: Make) -> None:
     collections = earned(collections_of, "2026-03-05")
     paid, back = (

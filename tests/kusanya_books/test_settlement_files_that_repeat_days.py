@@ -146,7 +146,6 @@ def test_a_line_that_is_dated_by_its_payout_is_known_again(
         assert nights.not_booked() == []
 
 
-@pytest.mark.merge
 def test_a_day_whose_payouts_nobody_compared_is_not_booked_by_what_became_known_of_it(
     tmp_path: Path,
 ) -> None:

@@ -77,7 +77,6 @@ def test_a_statement_dated_by_its_payouts_and_a_line_for_a_weekend_pay_the_days_
     ]
 
 
-@pytest.mark.merge
 def test_a_payout_that_is_paid_again_under_a_new_batch_is_a_duplicate_and_no_fee_to_claim(
     collections_of: Make,
 ) -> None:

@@ -49,7 +49,6 @@ def end_by(number: int, temporary: Path) -> int:
     return run.returncode
 
 
-@pytest.mark.merge
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows ends a process without a signal")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_run_that_is_asked_to_end_removes_its_spill_folder(

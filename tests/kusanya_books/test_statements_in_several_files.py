@@ -129,7 +129,6 @@ def test_what_a_file_says_twice_itself_is_paid_twice_though_another_one_says_it_
         assert matched_in(folder) == {"statement a.csv": "1", "statement b.csv": "0"}
 
 
-@pytest.mark.merge
 def test_a_night_that_is_given_a_file_more_remembers_the_lines_of_each(tmp_path: Path) -> None:
     made = Provider(tmp_path, by_item=False)
     early, late = made.lines[:2], made.lines[2:]
@@ -140,7 +139,6 @@ def test_a_night_that_is_given_a_file_more_remembers_the_lines_of_each(tmp_path:
     assert codes_of(made.close(files)) == [("settlement_read_before", "P1", "d1.csv", "2")]
 
 
-@pytest.mark.merge
 def test_a_line_that_takes_back_in_a_file_of_its_own_is_a_line_of_the_statement(
     tmp_path: Path,
 ) -> None:
@@ -183,7 +181,6 @@ def test_the_same_file_twice_is_refused_and_so_are_two_of_one_name(tmp_path: Pat
         mapped_files.read(CloseRequest(statement=[first, other]))
 
 
-@pytest.mark.merge
 def test_an_empty_file_beside_others_says_nothing(tmp_path: Path) -> None:
     made = Provider(tmp_path, by_item=True)
     folder = made.close([made.write("b.csv"), made.write("a.csv", *made.lines)])

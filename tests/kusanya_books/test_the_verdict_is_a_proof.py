@@ -162,7 +162,6 @@ def test_a_row_that_one_night_could_not_read_is_missed_by_every_later_one_until_
     assert [closed(day) for day in nights] == [["reconciled"]] * 3
 
 
-@pytest.mark.merge
 def test_an_earlier_pack_can_be_refused_and_days_that_no_pack_holds_are_named(
     close: Close, store: Store, moment: Moment, tmp_path: Path
 ) -> None:
@@ -178,7 +177,6 @@ def test_an_earlier_pack_can_be_refused_and_days_that_no_pack_holds_are_named(
     assert (alone["previous"], alone["gap"]) == (None, None)
 
 
-@pytest.mark.merge
 def test_what_waits_and_what_is_not_proven_is_in_the_notification(
     close: Close, store: Store, moment: Moment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,7 +271,6 @@ def test_what_books_and_operator_both_have_the_store_should_know(
     assert said.startswith("1 payment(s), TZS 1,500, are in the books")
 
 
-@pytest.mark.merge
 def test_once_they_are_known_nothing_is_in_doubt(
     dead: Callable[..., list[str]], close: Close, store: Store
 ) -> None:
@@ -310,7 +307,6 @@ def test_what_a_person_accepted_raises_no_doubt(
     assert (code, said["verdict"], said["unproven"]) == (0, "reconciled", [])
 
 
-@pytest.mark.merge
 def test_a_quiet_shop_is_proven_by_its_watcher(
     close: Close, store: Store, moment: Moment, tmp_path: Path
 ) -> None:
@@ -323,7 +319,6 @@ def test_a_quiet_shop_is_proven_by_its_watcher(
     assert (code, said["verdict"], said["unproven"]) == (0, "reconciled", [])
 
 
-@pytest.mark.merge
 def test_what_people_write_into_the_store_is_no_sign_of_the_service(
     close: Close, store: Store, moment: Moment, tmp_path: Path
 ) -> None:
@@ -334,7 +329,6 @@ def test_what_people_write_into_the_store_is_no_sign_of_the_service(
     assert close("--period", "last-month")[1]["verdict"] == "not proven"
 
 
-@pytest.mark.merge
 def test_what_is_still_open_after_its_grace_is_not_proven(
     close: Close, store: Store, moment: Moment, tmp_path: Path
 ) -> None:
@@ -388,7 +382,6 @@ def two_channels(store: Store, moment: Moment, tmp_path: Path) -> None:
     watched(store)
 
 
-@pytest.mark.merge
 @pytest.mark.usefixtures("two_channels")
 def test_the_verdict_says_how_much_of_the_money_each_leg_compared(close: Close) -> None:
     code, said = close("--period", "last-month")
@@ -403,7 +396,6 @@ def test_the_verdict_says_how_much_of_the_money_each_leg_compared(close: Close) 
     assert rows["operator", "TIGO_TZ"] == (1_000, 0, 0)
 
 
-@pytest.mark.merge
 @pytest.mark.usefixtures("two_channels")
 def test_a_bank_with_nothing_to_compare_and_a_statement_without_its_end_are_not_proven(
     close: Close, tmp_path: Path
@@ -451,7 +443,6 @@ def test_of_all_operators_each_channel_that_took_money_must_have_its_statement(
     assert close(*given, "--expect", "operator:mpesa")[0] == 0
 
 
-@pytest.mark.merge
 @pytest.mark.usefixtures("two_channels")
 def test_a_settlement_statement_that_names_no_channel_is_compared_with_all(
     close: Close, tmp_path: Path

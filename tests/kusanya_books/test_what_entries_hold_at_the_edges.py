@@ -141,7 +141,6 @@ def test_runs_of_a_day_are_those_whose_days_hold_it() -> None:
     ] == ["", "b", "b", "a b", ""]
 
 
-@pytest.mark.merge
 def test_a_month_that_is_closed_again_continues_its_days_as_one_span(tmp_path: Path) -> None:
     shop = Shop(tmp_path)
     shop.pay(day(0), 1_000)

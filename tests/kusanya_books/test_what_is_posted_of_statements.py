@@ -126,7 +126,6 @@ def posted(month: Inputs) -> pd.DataFrame:
     ).rows
 
 
-@pytest.mark.merge
 def test_a_payout_taken_back_is_no_refund_to_customers(module_collections: Make) -> None:
     month = month_of(module_collections, ([], [], [(2, "back", 85_000), (2, "refund", 5_000)]))
     rows = posted(month)
@@ -135,7 +134,6 @@ def test_a_payout_taken_back_is_no_refund_to_customers(module_collections: Make)
     assert (taken_back["break_code"], taken_back["net"]) == ("operator_reversal_alone", 85_000)
 
 
-@pytest.mark.merge
 def test_lines_of_a_day_are_counted_and_collections_alone_have_a_gross_and_fees(
     module_collections: Make,
 ) -> None:
@@ -158,7 +156,6 @@ def test_lines_of_a_day_are_counted_and_collections_alone_have_a_gross_and_fees(
     assert rows.index.tolist() == list(range(6))
 
 
-@pytest.mark.merge
 def test_a_payout_of_the_wallet_is_booked_beside_a_settlement_of_another_channel(
     module_collections: Make,
 ) -> None:

@@ -129,7 +129,6 @@ class Lines:
         return make(*rows)
 
 
-@pytest.mark.merge
 def test_each_input_is_counted_by_currency_and_a_line_without_a_day_is_outside() -> None:
     march = pd.Timestamp("2026-03-05")
     paid = {"status": "paid", "currency": "TZS"}
@@ -242,7 +241,6 @@ def sample() -> Report:
     return report(load.inputs(CloseRequest(mode="live")))
 
 
-@pytest.mark.merge
 def test_a_line_that_no_result_holds_keeps_the_month_open(sample: Report) -> None:
     assert sample.lost.empty
     page = sample.page("accounted")
@@ -257,7 +255,6 @@ def test_a_line_that_no_result_holds_keeps_the_month_open(sample: Report) -> Non
     assert said == "Not closed: lines of collections are in no result, or in two."
 
 
-@pytest.mark.merge
 @pytest.mark.parametrize("leg", ["matched", "settled"])
 def test_a_leg_that_drops_a_verdict_is_seen(sample: Report, leg: str) -> None:
     match: Any = getattr(sample, leg)
@@ -269,7 +266,6 @@ def test_a_leg_that_drops_a_verdict_is_seen(sample: Report, leg: str) -> None:
     assert int(row["amount_lost"]) == int(dropped["amount"])
 
 
-@pytest.mark.merge
 def test_nothing_to_read_has_no_row() -> None:
     plain = load.inputs(CloseRequest(mode="live", period="2020-01"))
     empty = msgspec.structs.replace(

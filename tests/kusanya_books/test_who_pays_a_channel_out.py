@@ -135,13 +135,11 @@ def test_the_bank_shows_no_payout_of_an_operator_whose_channel_is_settled(
     assert given.perhaps_at_bank == perhaps
 
 
-@pytest.mark.merge
 def test_who_paid_out_itself_before_goes_on() -> None:
     found = night((0, ["MPESA_TZ"]), payers=[("HALOPESA_TZ", "TZS"), ("MPESA_TZ", "TZS")])
     assert found.paid_by_operators == {("AIRTEL_TZ", "TZS"), ("HALOPESA_TZ", "TZS")}
 
 
-@pytest.mark.merge
 def test_who_paid_out_itself_before_goes_on_where_no_settlement_statement_is_given() -> None:
     given = night((0, ["MPESA_TZ"]), payers=[("HALOPESA_TZ", "TZS")])
     without = msgspec.structs.replace(given, statement=None)
