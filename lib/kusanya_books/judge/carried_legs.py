@@ -300,8 +300,7 @@ def _again(inputs: Inputs, was: list[Item], rows: list[Item]) -> dict[str, Item 
         elif (item["break_code"], row["break_code"]) == (_MISSING, _NOT_REACHED):
             found[item["break_id"]] = item
         else:
-            is_break = row["standing"] == "break"
-            found[item["break_id"]] = {**row, "finding": findings.CARRIED if is_break else None}
+            found[item["break_id"]] = row
     return {id_: None if now is None else _counted(now) for id_, now in found.items()}
 
 

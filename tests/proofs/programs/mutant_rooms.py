@@ -287,6 +287,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books.judge.reconciliation",
         ),
         (
+            "kusanya_books/test_what_keeps_a_close_unproven.py",
             "kusanya_books/test_the_verdict_is_a_proof.py",
             "kusanya_books/test_nights_before_the_money_is_due.py",
             "kusanya_books/test_one_verdict.py",
@@ -450,6 +451,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books.request.earlier_period",
         ),
         (
+            "kusanya_books/test_what_clears_a_carried_item.py",
             "kusanya_books/test_refunds_through_the_provider.py",
             "kusanya_books/test_advice_on_rare_breaks_of_statements.py",
             "kusanya_books/test_settlement_files_that_repeat_days.py",
@@ -591,6 +593,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         (
             "kusanya_books/test_dates_and_numbers_of_people.py",
+            "kusanya_books/test_files_as_programs_write_them.py",
             "kusanya_books/test_bank_files_are_read_back.py",
             "kusanya_books/test_every_spelling_reads_the_same.py",
             "kusanya_books/test_charges_of_the_provider.py",
@@ -628,6 +631,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books.read.movements",
         ),
         (
+            "kusanya_books/test_files_as_programs_write_them.py",
             "kusanya_books/test_guessed_signs.py",
             "kusanya_books/test_guessing_a_mapping.py",
             "console/cli/test_mapping_command.py",
