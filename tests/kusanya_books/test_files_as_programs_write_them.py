@@ -210,15 +210,23 @@ def test_two_headers_with_units_are_not_chosen_from(tmp_path: Path) -> None:
         files.ledger(write(tmp_path, text))
 
 
-def test_a_mapping_names_a_header_whole(tmp_path: Path) -> None:
+def test_a_mapping_may_leave_out_the_unit_of_a_header(tmp_path: Path) -> None:
     text = "date,Kiasi (TZS),reference\n2026-03-01,5000,A\n"
     columns: dict[str, str | tuple[str, ...]] = {"booked_at": "date", "reference": "reference"}
-    frame, _ = files.ledger(
-        write(tmp_path, text), Layout(columns={**columns, "amount": "Kiasi (TZS)"})
-    )
-    assert frame["currency"].tolist() == ["TZS"], "its header says it"
-    with pytest.raises(InputRefused, match="no column Kiasi for amount"):
-        files.ledger(write(tmp_path, text), Layout(columns={**columns, "amount": "Kiasi"}))
+    for name in ("Kiasi (TZS)", "Kiasi"):
+        layout = Layout(columns={**columns, "amount": name})
+        assert files.ledger(write(tmp_path, text), layout)[0]["currency"].tolist() == ["TZS"]
+    both = text.replace(",reference", ",reference,Kiasi (KES)").replace(",A", ",A,7")
+    with pytest.raises(InputRefused, match="may both be amount; name one"):
+        files.ledger(write(tmp_path, both), layout)
+    whole = Layout(columns={**columns, "amount": "Kiasi (KES)"})
+    assert files.ledger(write(tmp_path, both), whole)[0]["amount"].tolist() == [7]
+    other = Layout(columns={**columns, "amount": "Kiasi", "currency": "=KES"})
+    frame, quality = files.ledger(write(tmp_path, text), other)
+    assert frame.empty
+    assert rejected(quality) == [(2, "amount is written in another currency")]
+    with pytest.raises(InputRefused, match="no column Kias for amount"):
+        files.ledger(write(tmp_path, text), Layout(columns={**columns, "amount": "Kias"}))
 
 
 def test_an_amount_in_another_currency_than_its_header_says_is_rejected(tmp_path: Path) -> None:

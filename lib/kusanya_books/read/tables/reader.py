@@ -51,8 +51,7 @@ def fits_of(layout: Layout, needs: Needs, *, books: bool = False) -> Fits:
 
     def fits(row: Any) -> bool:
         cells = {headers.key(cell) for cell in row if cell}
-        if not layout.columns:
-            cells |= {headers.bare(cell)[0] for cell in row if cell}
+        cells |= {headers.bare(cell)[0] for cell in row if cell}
         return all(cells & names for names in wanted)
 
     return fits
@@ -161,9 +160,9 @@ class SheetReader(RowAccount):
         found = [each for each in names if each in frame] or [
             header for each in names for header in headers.place_of((each,), columns)
         ]
-        if not (found or said or self.layout.columns):
-            found = headers.known_in(names, columns)
-        if not said and len(found) > 1:
+        found = found or headers.known_in(names, columns)
+        is_several = len(found) > 1 and not (said and headers.place_of(names, columns))
+        if is_several:
             own = [header for header in found if headers.key(header) == headers.key(name)]
             if not own:
                 both = " and ".join(safe(header, 40) for header in found[:2])
@@ -301,12 +300,12 @@ class SheetReader(RowAccount):
 
     def currency(self, written: Any = None) -> Any:
         """Return the currency column; without one, what is written beside the amounts."""
+        of_headers = self._currency_of_headers()
+        if of_headers and written is not None:
+            others = (written != of_headers).fillna(False).astype(bool)
+            self.reject(others, "amount is written in another currency", "amount")
+            written = written.fillna(of_headers)
         if not self.has("currency"):
-            of_headers = self._currency_of_headers()
-            if of_headers and written is not None:
-                others = (written != of_headers).fillna(False).astype(bool)
-                self.reject(others, "amount is written in another currency", "amount")
-                return written.fillna(of_headers)
             if written is None or written[self.skipped.isna()].isna().all():
                 self._refuse("currency")
             self.reject(written.isna(), "currency is missing", "amount")
