@@ -345,7 +345,7 @@ def test_an_open_reversal_clears_nothing() -> None:
 
 def back(**said: Any) -> dict[str, Any]:
     """Return what the provider took back of the order R-1: 680, after a fee of 20."""
-    made = {"leg": "settlement", "break_code": "settlement_taken_back", "balance": 680}
+    made = {"leg": "statement", "break_code": "settlement_taken_back", "balance": 680}
     return item(**{**made, "amount": 680, **said})
 
 

@@ -575,6 +575,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books.pack.journals.journal_entries",
         ),
         (
+            "kusanya_books/test_what_is_booked_of_each_row.py",
             "kusanya_books/test_what_is_posted_of_statements.py",
             "kusanya_books/test_journal_entries.py",
             "kusanya_books/test_every_change_is_booked_once.py",
