@@ -452,6 +452,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         (
             "kusanya_books/test_what_clears_a_carried_item.py",
+            "kusanya_books/test_what_an_earlier_period_says.py",
             "kusanya_books/test_refunds_through_the_provider.py",
             "kusanya_books/test_advice_on_rare_breaks_of_statements.py",
             "kusanya_books/test_settlement_files_that_repeat_days.py",
@@ -525,6 +526,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         (
             "kusanya_books/test_business_days.py",
+            "kusanya_books/test_what_an_earlier_period_says.py",
             "kusanya_books/test_load_from_a_store.py",
             "kusanya_books/test_what_agreed_and_is_otherwise_now.py",
             "kusanya_books/test_ledger_and_statement_files.py",
