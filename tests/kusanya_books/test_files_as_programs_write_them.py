@@ -147,6 +147,14 @@ def test_a_last_row_without_a_word_is_the_total_where_its_sums_say_so(
     assert [row for row, _ in rejected(quality)] == ([] if is_sum else [5])
 
 
+def test_of_cents_the_sum_is_of_cents_and_the_last_row_alone_is_looked_at(tmp_path: Path) -> None:
+    rows = "2026-03-01,5.25,TZS\n2026-03-02,7.50,TZS\n,12.75,\n,12.75,\n"
+    _, quality = movements.read(write(tmp_path, f"date,amount,ccy\n{rows}"), leg="bank")
+    assert [row for row, _ in rejected(quality)] == [4]
+    assert quality.total is not None
+    assert quality.total.difference == -13, "by what could not be read, and is no row of it"
+
+
 def test_the_sum_of_one_row_is_perhaps_another_payment(tmp_path: Path) -> None:
     text = "date,reference,amount,currency\n2026-03-01,A,5,TZS\n,,5,\n"
     _, quality = files.ledger(write(tmp_path, text))

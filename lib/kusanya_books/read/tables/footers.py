@@ -84,8 +84,9 @@ def skipped(
     still = ~money | (pd.concat(held, axis=1).any(axis=1) if held else False)
     still = still | ~dated if date else still
     why = why.mask(_says_balance(frame, still & why.isna()), BALANCE)
-    bare = ~dated & money & why.isna()
-    why = why.mask(_is_sum(frame, amounts, layout, dated & why.isna(), bare), TOTAL)
+    last = frame.index[~dated & money & why.isna()][-1:]
+    if len(last) and _is_sum(frame, amounts, dated & why.isna(), last[0], layout.thousands):
+        why[last[0]] = TOTAL
     entries = (dated | money) & why.isna()
     if date and entries.any():
         after = pd.Series(frame.index > entries[entries].index[-1], index=frame.index)
@@ -142,20 +143,19 @@ def _says_balance(frame: pd.DataFrame, among: Any) -> Any:
 
 
 def _is_sum(
-    frame: pd.DataFrame, amounts: list[str], layout: Layout, entries: Any, among: Any
-) -> Any:
-    """Tell which rows without a date and a word have the sums of two entries or more above them."""
-    found = pd.Series(False, index=frame.index)
-    if not among.any() or entries.sum() < _PARTS_MIN:
-        return found
-    read = [numbers.read(frame[name], thousands=layout.thousands).whole for name in amounts]
-    for row in frame.index[among]:
-        above = entries & (frame.index < row)
-        has_words = frame.loc[row].dropna().str.contains("[A-Za-z]{4}", regex=True).any()
-        sums = [
-            int(column[row]) == sum(map(int, column[above].dropna()))
-            for column in read
-            if not pd.isna(column[row])
-        ]
-        found[row] = bool(sums) and not has_words and all(sums)
-    return found
+    frame: pd.DataFrame, amounts: list[str], entries: Any, row: Any, thousands: str | None
+) -> bool:
+    """Tell whether a row without a date and a word has the sums of the entries above, two or more.
+
+    The sum of one may be another payment of its day.
+    """
+    above = entries & (frame.index < row)
+    has_words = frame.loc[row].dropna().str.contains("[A-Za-z]{4}", regex=True).any()
+    if above.sum() < _PARTS_MIN or has_words:
+        return False
+    read = [numbers.read(frame[name], thousands=thousands, cents=True).whole for name in amounts]
+    said = [column for column in read if not pd.isna(column[row])]
+    # In whole numbers of Python: a sum of the column's own would wrap around in silence.
+    return bool(said) and all(
+        int(column[row]) == sum(map(int, column[above].dropna())) for column in said
+    )

@@ -157,12 +157,12 @@ class SheetReader(RowAccount):
             return pd.Series(constant, index=frame.index, dtype=DType.TEXT.pandas)
         names = _names(self.layout, name, books=self.books)
         columns = list(frame.columns)
-        found = [each for each in names if each in frame] or [
+        exact = [each for each in names if each in frame] or [
             header for each in names for header in headers.place_of((each,), columns)
         ]
-        found = found or headers.known_in(names, columns)
-        is_several = len(found) > 1 and not (said and headers.place_of(names, columns))
-        if is_several:
+        found = exact or headers.known_in(names, columns)
+        # Of several names that a mapping says the first counts.
+        if len(found) > 1 and not (said and exact):
             own = [header for header in found if headers.key(header) == headers.key(name)]
             if not own:
                 both = " and ".join(safe(header, 40) for header in found[:2])
