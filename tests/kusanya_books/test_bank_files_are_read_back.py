@@ -166,7 +166,6 @@ def check(found: Entries, books: list[Row]) -> None:
     assert all("not lead to its closing balance" in note for note in found.notes)
 
 
-@pytest.mark.merge
 @given(st.lists(BOOK, min_size=1, max_size=3))
 def test_what_mt940_can_say_is_read_back(books: list[Row]) -> None:
     for entry in [entry for book in books for entry in book["entries"]]:
@@ -185,7 +184,6 @@ def test_what_mt940_can_say_is_read_back(books: list[Row]) -> None:
     assert [one.row for one in found.entries] == at
 
 
-@pytest.mark.merge
 @given(st.lists(BOOK, min_size=1, max_size=3))
 def test_what_camt_says_is_read_back(books: list[Row]) -> None:
     data = in_camt(books)

@@ -462,7 +462,13 @@ def test_whole_amounts_lead_from_each_whole_balance_to_the_next(
     ("cell", "read"),
     [
         *(("1745049.6399999999", 174_504_964), ("-0.5", -50), ("7", 700), ("-7.10", -710)),
-        *(("1745049.645", None), ("1e5", None), ("--7", None), ("12345678901234567", None)),
+        *(
+            ("1745049.645", None),
+            ("7.00001", None),
+            ("1e5", None),
+            ("--7", None),
+            ("12345678901234567", None),
+        ),
     ],
 )
 def test_a_number_of_a_workbook_has_cents_though_it_is_kept_in_binary(

@@ -288,6 +288,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         (
             "kusanya_books/test_what_keeps_a_close_unproven.py",
+            "kusanya_books/test_what_is_left_to_do_of_each_row.py",
             "kusanya_books/test_the_verdict_is_a_proof.py",
             "kusanya_books/test_nights_before_the_money_is_due.py",
             "kusanya_books/test_one_verdict.py",

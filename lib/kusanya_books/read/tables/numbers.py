@@ -206,7 +206,7 @@ def _sign(found: re.Match[str], side: int | None) -> int | None:
     below = bool(found["open"]) or any(sign != "+" for sign in signs)
     if side is None:
         return -1 if below else 1
-    return None if below and side > 0 else side
+    return None if below and side == 1 else side
 
 
 def _digits(number: str, mark: str | None, *, cents: bool) -> tuple[str | None, str | None]:
