@@ -118,6 +118,7 @@ def test_a_row_of_a_balance_that_moves_nothing_is_no_entry(
     )
     _, quality = movements.read(write(tmp_path, text), leg="bank")
     skipped = [remark.reason for remark in quality.remarks if remark.verdict == "skipped"]
+    assert {remark.amount for remark in quality.remarks if remark.verdict == "skipped"} <= {None}
     assert skipped == (["a balance"] if is_still and words in WORDS else [])
 
 
@@ -400,6 +401,8 @@ def test_cents_of_a_bank_are_counted_in_whole_so_that_its_balances_agree(tmp_pat
     assert frame["balance"].tolist() == [1_748_000, 1_745_500, 1_745_050, 1_745_051, 1_746_051]
     warned = [remark.row for remark in quality.remarks if remark.reason == numbers.HAS_CENTS]
     assert warned == [3, 4, 5]
+    [total] = [remark for remark in quality.remarks if remark.verdict == "skipped"]
+    assert (total.row, total.reason, total.amount) == (7, "a total", 496_050)
     assert quality.total is not None
     assert quality.total.difference == 0
     moved = frame["balance"].diff().fillna(frame["amount"].iloc[0])
