@@ -10,7 +10,7 @@ import pytest
 
 from kusanya_books import columns
 from kusanya_books.columns import ITEMS, LEDGER, MOVEMENTS, SETTLED, STATEMENT
-from kusanya_books.judge import carried_legs, findings
+from kusanya_books.judge import carried_legs, findings, roll_forward
 from kusanya_books.judge.carried_legs import _clear_reversals, _Offsets
 from kusanya_books.judge.refunds_of_books import Order, Refunds
 
@@ -464,3 +464,82 @@ def test_what_of_the_statements_is_carried(said: dict[str, Any], is_carried: boo
         assert carried_legs.is_carried(item(**said)) is is_carried
     across = min(findings.ACROSS_CODES)
     assert not carried_legs.is_carried(item(leg="operator", break_code=across))
+
+
+def rolled(
+    *endings: tuple[dict[str, Any], dict[str, Any] | None], fresh: Iterable[dict[str, Any]] = ()
+) -> list[dict[str, Any]]:
+    return columns.dicts(roll_forward._table(list(endings), list(fresh)))
+
+
+def test_what_was_open_and_came_less_what_was_cleared_and_became_another_is_open() -> None:
+    kept, gone = item(break_code="bank_missing"), item(break_code="bank_missing", amount=30)
+    other = item(break_code="bank_amount", amount=5)
+    fresh = [item(break_code="bank_missing", amount=9), item(leg="late"), item(leg="fees")]
+    amount, missing = rolled(
+        *((kept, kept), (gone, None), (item(break_code="bank_missing", amount=4), other)),
+        fresh=fresh,
+    )
+    parts = ("opening", "new", "cleared", "changed_away", "changed_to", "closing")
+    assert [missing[f"rows_{part}"] for part in parts] == [3, 1, 1, 1, 0, 2]
+    assert [missing[f"amount_{part}"] for part in parts] == [734, 9, 30, 4, 0, 709]
+    assert [amount[f"rows_{part}"] for part in parts] == [0, 0, 0, 0, 1, 1]
+    assert [amount[f"amount_{part}"] for part in parts] == [0, 0, 0, 0, 5, 5]
+    assert (amount["break_code"], amount["foots"], missing["foots"]) == ("bank_amount", True, True)
+
+
+def test_an_account_of_two_currencies_and_legs_has_a_row_of_each() -> None:
+    both = [item(), item(currency="KES"), item(leg="operator"), item(leg="statement")]
+    found = rolled(*((one, one) for one in both))
+    assert [(one["leg"], one["currency"]) for one in found] == [
+        *(("bank", "KES"), ("bank", "TZS"), ("operator", "TZS"), ("statement", "TZS"))
+    ]
+
+
+CLEARED_ORDERS = {("reference", "R-1"), ("subject", "PAY-9")}
+
+
+@pytest.mark.parametrize(
+    ("said", "known", "judged", "is_expected"),
+    [
+        ({}, {"B1"}, set(), True),
+        ({}, set(), set(), False),
+        ({"status": "accepted"}, {"B1"}, set(), False),
+        ({"break_code": "reversal_alone"}, set(), set(), True),
+        ({"break_code": "reversal_alone"}, set(), {"B1"}, False),
+        ({"break_code": "reversal_alone", "reference": "R-2"}, set(), set(), False),
+        (
+            {"break_code": "reversal_alone", "reference": None, "subject": "PAY-9"},
+            set(),
+            set(),
+            True,
+        ),
+        ({"finding": findings.ACROSS}, set(), {"B1"}, True),
+        ({"finding": findings.ACROSS, "reference": "R-2"}, set(), set(), False),
+    ],
+)
+def test_an_item_that_clears_what_was_carried_is_expected(
+    said: dict[str, Any], known: set[str], judged: set[str], is_expected: bool
+) -> None:
+    found = roll_forward._is_expected(
+        item(**{"status": "open", **said}), frozenset(known), CLEARED_ORDERS, judged
+    )
+    assert found is is_expected
+
+
+def test_a_carried_row_of_the_books_is_itself_or_the_one_row_that_its_order_became() -> None:
+    was = item(leg="books", standing="break")
+    new = item(leg="books", break_id="NEW")
+    same = {**was, "amount": 5}
+    assert roll_forward._Became({"B1": same, "NEW": new}, [was]).of(was) is same
+    became = roll_forward._Became({"NEW": new}, [was])
+    assert became.of(was) is new
+    assert became.of(was) is None, "one row is one thing"
+    assert roll_forward._Became({}, [was]).of(was) is None
+    for other in ({"reference": "R-2"}, {"currency": "KES"}):
+        assert roll_forward._Became({"NEW": {**new, **other}}, [was]).of(was) is None
+    nameless = {**was, "reference": None}
+    assert roll_forward._Became({"NEW": {**new, "reference": None}}, [was]).of(nameless) is None
+    two = {"NEW": new, "NEW2": item(leg="books", break_id="NEW2")}
+    assert roll_forward._Became(two, [was]).of(was) == {**was, "finding": findings.CARRIED}
+    assert roll_forward._Became({"NEW": new}, [was, new]).of(was) is None, "it was there before"

@@ -280,6 +280,7 @@ def test_of_a_payout_is_held_what_its_close_booked(
     ("drift", "is_agreed", "code", "finding"),
     [
         (5, True, "fee_above_tariff", findings.ABOVE),
+        (1, True, "fee_above_tariff", findings.ABOVE),
         (-5, True, "fee_below_tariff", findings.BELOW),
         (5, False, "fee_above_tariff", None),
         (-5, False, "fee_below_tariff", None),

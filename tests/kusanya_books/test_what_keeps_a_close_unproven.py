@@ -10,7 +10,7 @@ import pytest
 
 from kusanya.domain.business_day import EAT
 from kusanya_books import columns
-from kusanya_books.columns import BREAKS, CONTROLS, COVERAGE, ITEMS, LINES
+from kusanya_books.columns import BREAKS, COLLECTIONS, CONTROLS, COVERAGE, ITEMS, LINES
 from kusanya_books.judge import coverage, proof, reconciliation
 from kusanya_books.judge.coverage import Taken
 from kusanya_books.request.days import Period
@@ -495,3 +495,34 @@ def test_a_settlement_line_without_a_channel_is_shared_by_all(
 ) -> None:
     found = shares(FOUND, settled=settled(*rows))
     assert (found[("settlement", "MPESA_TZ")], found[("settlement", "TIGO_TZ")]) == (mpesa, tigo)
+
+
+def payment(status: str, day: str, created: str | None = None, **said: Any) -> dict[str, Any]:
+    made = {
+        "id": f"col_{status}_{day}",
+        "status": status,
+        "channel": "MPESA_TZ",
+        "currency": "TZS",
+        "business_day": pd.Timestamp(f"2026-{day}"),
+        "amount": 1_000,
+        "fee": 20,
+        "created_day": pd.Timestamp(f"2026-{created or day}"),
+        "mode": "live",
+    }
+    return {**dict.fromkeys(COLLECTIONS.columns), **made, **said}
+
+
+def test_what_was_taken_is_of_the_days_of_the_period_and_what_is_open_of_those_past_its_grace() -> (
+    None
+):
+    rows = [
+        *(payment("succeeded", day) for day in ("02-28", "03-01", "03-31", "04-01")),
+        payment("succeeded", "03-05", fee=None),
+        *(payment("created", day) for day in ("02-28", "03-01", "03-28", "03-29")),
+        payment("failed", "03-05"),
+    ]
+    given = inputs(collections=columns.from_dicts(COLLECTIONS, rows), judged_on=date(2026, 3, 30))
+    found = coverage.taken(given)
+    assert found == {MPESA: Taken(rows=3, amount=3_000, net=2_960, open_rows=2, open_amount=2_000)}
+    later = inputs(collections=given.collections, judged_on=date(2026, 5, 1))
+    assert coverage.taken(later)[MPESA].open_rows == 3
