@@ -480,3 +480,48 @@ def test_a_number_of_a_workbook_has_cents_though_it_is_kept_in_binary(
     text, typed = pd.Series([cell], dtype="string"), pd.Series([True])
     found = numbers.read(text, was_number=typed, cents=True)
     assert found.whole.fillna(-1).tolist() == [-1 if read is None else read]
+
+
+def skipped(quality: Quality) -> list[tuple[int | None, str]]:
+    return [
+        (remark.row, remark.reason) for remark in quality.remarks if remark.verdict == "skipped"
+    ]
+
+
+OF_BOOKS: dict[str, str | tuple[str, ...]] = {
+    **{name: name for name in ("reference", "amount", "currency")},
+    "booked_at": "date",
+}
+WITH_NOTES = (
+    "date,reference,amount,currency\n2026-03-01,A,5,TZS\n,,,\nNotes: all times are local,,,\n"
+    "2026-03-02,B,6,TZS\ndate,reference,amount,currency\n2026-03-03,Total,7,TZS\nTotal,,18,\n,C,9,\n"
+)
+
+
+def test_a_footer_of_the_mapping_ends_the_table_and_what_follows_is_no_entry(
+    tmp_path: Path,
+) -> None:
+    path, after = write(tmp_path, WITH_NOTES), "after the end of the table"
+    frame, quality = files.ledger(path, Layout(columns=OF_BOOKS, footer=("notes",)))
+    assert frame["reference"].tolist() == ["A"]
+    assert skipped(quality) == [
+        (3, "not an entry"),
+        *((row, after) for row in (4, 5, 6, 7)),
+        *((8, after), (9, after)),
+    ]
+
+
+def test_without_a_footer_a_text_alone_a_repeated_header_and_a_total_are_no_entries(
+    tmp_path: Path,
+) -> None:
+    frame, quality = files.ledger(write(tmp_path, WITH_NOTES), Layout(columns=OF_BOOKS))
+    assert frame["reference"].tolist() == ["A", "B", "Total"], "a row with a date is an entry"
+    assert skipped(quality) == [
+        *((3, "not an entry"), (4, "a text alone"), (6, "the header again"), (8, "a total"))
+    ]
+    assert rejected(quality) == [(9, "booked_at is missing")]
+
+
+def test_a_file_of_a_header_alone_has_no_row(tmp_path: Path) -> None:
+    frame, quality = files.ledger(write(tmp_path, WITH_NOTES.split("\n", maxsplit=1)[0] + "\n"))
+    assert (len(frame), quality.rows) == (0, 0)
