@@ -159,6 +159,7 @@ def test_what_people_say_is_in_the_next_pack_and_the_first_is_still_the_same_byt
     ).read_bytes()
 
 
+@pytest.mark.merge
 def test_the_verdict_counts_all_but_what_was_accepted_by_name(
     store: Store, tmp_path: Path, first: CloseResult
 ) -> None:

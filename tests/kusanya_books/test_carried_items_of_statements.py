@@ -113,6 +113,7 @@ def test_a_refund_of_the_books_clears_one_item_and_not_one_of_the_period_beside_
         assert cleared(plain, items, lines, ledger=books) == {1} - left, (lines, refunds)
 
 
+@pytest.mark.merge
 def test_a_line_clears_an_item_by_each_name_whatever_else_both_leave_out(plain: Inputs) -> None:
     items, lines, wanted = [], [], set()
     cases = [

@@ -233,6 +233,7 @@ def test_without_a_ledger_nothing_is_proven(store: Store, tmp_path: Path) -> Non
     assert "not proven: no ledger" in (found.folder / "report.html").read_text()
 
 
+@pytest.mark.merge
 def test_late_facts_leave_a_closed_run_alone_and_are_the_next_runs_delta(
     closed: ClosedMonth, store: Store, tmp_path: Path
 ) -> None:

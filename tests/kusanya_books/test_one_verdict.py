@@ -132,6 +132,7 @@ def test_late_changes_of_an_earlier_period_are_not_reconciled(store: Store, tmp_
     assert booked.sentence == said, "no break is counted where there is none"
 
 
+@pytest.mark.merge
 def test_a_row_that_could_not_be_read_is_the_same_verdict_in_command_and_notebook(
     store: Store, tmp_path: Path
 ) -> None:

@@ -303,6 +303,7 @@ def test_entries_whose_files_were_moved_away_to_be_imported_are_not_booked_again
     assert balances(home)["Clearing"] == 5 * 982
 
 
+@pytest.mark.merge
 def test_a_close_whose_accounts_were_missing_booked_nothing(pack: Path) -> None:
     home = pack.parents[1]
     shutil.rmtree(pack)

@@ -160,6 +160,7 @@ def owed_of_days(close: Closed) -> int:
     return sum(int(i["balance"]) for i in close.items if i["break_code"] == "settlement_pending")
 
 
+@pytest.mark.merge
 def test_what_is_taken_back_after_the_period_is_booked_once_though_two_files_have_it(
     made: Chain, paid: Payment, tmp_path: Path, empty_store: Path
 ) -> None:

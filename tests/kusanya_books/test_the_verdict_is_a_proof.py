@@ -162,6 +162,7 @@ def test_a_row_that_one_night_could_not_read_is_missed_by_every_later_one_until_
     assert [closed(day) for day in nights] == [["reconciled"]] * 3
 
 
+@pytest.mark.merge
 def test_an_earlier_pack_can_be_refused_and_days_that_no_pack_holds_are_named(
     close: Close, store: Store, moment: Moment, tmp_path: Path
 ) -> None:
@@ -271,6 +272,7 @@ def test_what_books_and_operator_both_have_the_store_should_know(
     assert said.startswith("1 payment(s), TZS 1,500, are in the books")
 
 
+@pytest.mark.merge
 def test_once_they_are_known_nothing_is_in_doubt(
     dead: Callable[..., list[str]], close: Close, store: Store
 ) -> None:

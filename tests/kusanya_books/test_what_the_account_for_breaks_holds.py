@@ -240,6 +240,7 @@ def of_items(shop: Shop, seed: int) -> None:
         assert sorted(open_at_bank["reference"]) == sorted(account.waiting)
 
 
+@pytest.mark.merge
 def test_without_that_account_a_break_is_listed_until_it_is_explained(shop: Shop) -> None:
     accounts = shop.home / "accounts.toml"
     accounts.write_text(accounts.read_text().replace('suspense = "Suspense"', ""))
@@ -297,6 +298,7 @@ def test_what_an_operator_pays_out_is_listed_on_a_night_without_a_settlement_lin
     assert [shop.holds(name) for name in ("Bank", "Suspense", "Clearing")] == [4_982, 0, 4_982]
 
 
+@pytest.mark.merge
 def test_the_payout_of_a_payment_that_is_not_known_yet_waits_there_until_it_is(shop: Shop) -> None:
     """The night before earned the same sum: that is no reason to call it paid twice."""
     shop.pay(day(0), 5_000)

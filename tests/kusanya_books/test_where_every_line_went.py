@@ -241,6 +241,7 @@ def sample() -> Report:
     return report(load.inputs(CloseRequest(mode="live")))
 
 
+@pytest.mark.merge
 def test_a_line_that_no_result_holds_keeps_the_month_open(sample: Report) -> None:
     assert sample.lost.empty
     page = sample.page("accounted")

@@ -126,7 +126,7 @@ def _sums_of_statement(reader: SheetReader) -> tuple[Any, Any, Any, Any]:
     """Return gross, fee and net of a settlement statement, and the currency beside its amounts.
 
     What a provider takes back or charges is a line below zero. A fee that is written as what is
-    taken off, with the other sign, is turned where the net says so; so are taxes part of the fee.
+    taken off, with the other sign, is turned where the net says so.
     """
     has_net = reader.has("net")
     if not (has_net or reader.has("fee")):
@@ -134,21 +134,25 @@ def _sums_of_statement(reader: SheetReader) -> tuple[Any, Any, Any, Any]:
     gross = reader.number("gross", required=not has_net, signed=True)
     written = reader.written
     fee = reader.number("fee", signed=True)
-    taxes = reader.taxes()
     if not has_net:
-        for header, tax in taxes.items():
+        for header, tax in reader.taxes().items():
             reader.warn_once(tax != 0, _NO_TAX, header)
         return gross, *_fee_and_net(reader, gross, fee), written
     net = reader.number("net", required=True, signed=True)
-    taxed = fee
+    fee = _with_taxes(reader, gross, fee, net)
+    taken_off = (gross - fee != net) & (gross + fee == net)
+    return gross, fee.mask(taken_off.fillna(False).astype(bool), -fee), net, reader.written
+
+
+def _with_taxes(reader: SheetReader, gross: Any, fee: Any, net: Any) -> Any:
+    """Return the fees, with the taxes beside them in lines whose net is without those too."""
+    taxes, taxed = reader.taxes(), fee
     for tax in taxes.values():
         taxed = taxed.add(tax, fill_value=0)
     is_taxed = _agrees(gross, taxed, net) & ~_agrees(gross, fee, net)
     for header in taxes:
         reader.warn_once(is_taxed, _WITH_TAX, header)
-    fee = fee.mask(is_taxed, taxed)
-    taken_off = (gross - fee != net) & (gross + fee == net)
-    return gross, fee.mask(taken_off.fillna(False).astype(bool), -fee), net, reader.written
+    return fee.mask(is_taxed, taxed)
 
 
 def _agrees(gross: Any, fee: Any, net: Any) -> Any:

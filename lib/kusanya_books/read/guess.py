@@ -118,15 +118,13 @@ def guess(path: str | Path, role: str = "") -> Guess:
     if not role:
         uncertain.insert(0, f"read as {chosen}; say --as if it is something else")
     layout = spreadsheets.of_sheet(layout, sheet)
-    frame, quality = _read(file, layout, chosen)
+    # A net may say that the taxes beside a fee are in it already.
+    forms = [layout, msgspec.structs.replace(layout, added={})] if layout.added else [layout]
+    readings = [(form, *_read(file, form, chosen)) for form in forms]
+    layout, frame, quality = min(readings, key=lambda reading: _doubtful(reading[2]))
     if layout.added:
-        plain = msgspec.structs.replace(layout, added={})
-        frame_, quality_ = _read(file, plain, chosen)
-        if _doubtful(quality_) < _doubtful(quality):
-            layout, frame, quality = plain, frame_, quality_
-        else:
-            taxes = ", ".join(safe(header, 40) for header in layout.added["fee"])
-            uncertain.append(f"taken to be part of the fee: {taxes}")
+        taxes = ", ".join(safe(header, 40) for header in layout.added["fee"])
+        uncertain.append(f"taken to be part of the fee: {taxes}")
     below = int((frame["amount"] < 0).sum()) if "amount" in frame else 0
     # Of a bank's statement many are charges.
     if 2 * below > len(frame) and chosen != "bank":
