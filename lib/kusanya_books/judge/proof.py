@@ -206,8 +206,8 @@ def waiting(items: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _is_nothing_read(inputs: Inputs) -> bool:
-    if inputs.read or inputs.carried is not None:
-        return False
     if isinstance(inputs.ledger, pd.DataFrame):
-        return inputs.ledger.empty
-    return not any(load.kept for load in inputs.quality if load.leg == "ledger")
+        has_books = not inputs.ledger.empty
+    else:
+        has_books = any(load.kept for load in inputs.quality if load.leg == "ledger")
+    return not (inputs.read or inputs.carried is not None or has_books)
