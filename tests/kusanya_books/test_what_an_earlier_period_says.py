@@ -9,7 +9,7 @@ import pytest
 
 from kusanya_books import columns
 from kusanya_books.columns import DUE, ITEMS, LEDGER, MOVEMENTS, SINCE, STATEMENT
-from kusanya_books.judge import carried_payouts, findings
+from kusanya_books.judge import carried_legs, carried_payouts, findings
 from kusanya_books.request.days import Period
 from kusanya_books.request.earlier_period import Compared, EarlierPeriod
 
@@ -447,3 +447,19 @@ def test_what_was_cleared_is_counted_by_payout() -> None:
     items += [open_payout(break_id="B3")]
     found = carried_payouts.cleared(items, {"B1": 900, "B2": 1_000}, {"B2": 5})
     assert found == {(MARCH_5, "MPESA_TZ", "TZS"): 900, ("col_1",): 985}
+
+
+def test_what_the_bank_has_shown_is_remembered_for_a_quarter_unless_it_is_open() -> None:
+    last = pd.Timestamp(APRIL.last)
+    days = {"old": 93, "quarter": 92, "new": 1, "open": 1}
+    rows = [
+        {**LINE, "leg": "shown", "receipt": name, "business_day": last - timedelta(days=ago)}
+        for name, ago in days.items()
+    ]
+    newest = {**rows[2], "amount": 8}
+    given: Any = SimpleNamespace(carried=earlier(movements=moved(*rows, newest)), period=APRIL)
+    found = carried_legs._shown(given, None, {"open"})
+    assert found["receipt"].tolist() == ["quarter", "new"]
+    assert found["amount"].tolist() == [7, 8], "of one name the last that was said"
+    nobody: Any = SimpleNamespace(carried=None, period=APRIL)
+    assert carried_legs._shown(nobody, None, set()).empty
