@@ -525,3 +525,25 @@ def test_without_a_footer_a_text_alone_a_repeated_header_and_a_total_are_no_entr
 def test_a_file_of_a_header_alone_has_no_row(tmp_path: Path) -> None:
     frame, quality = files.ledger(write(tmp_path, WITH_NOTES.split("\n", maxsplit=1)[0] + "\n"))
     assert (len(frame), quality.rows) == (0, 0)
+
+
+@pytest.mark.parametrize("nothing", ["-", "nil", ""])
+def test_a_dash_in_a_column_that_is_added_is_no_tax(tmp_path: Path, nothing: str) -> None:
+    rows = f"2026-03-01,A,5,1,{nothing},TZS\n2026-03-01,B,5,1,2,TZS\n"
+    path = write(tmp_path, f"date,reference,amount,fee,Tax,currency\n{rows}")
+    layout = Layout(columns={**OF_BOOKS, "fee": "fee"}, added={"fee": ("Tax",)})
+    frame, quality = files.ledger(path, layout)
+    assert (frame["fee"].tolist(), rejected(quality)) == ([1, 3], [])
+
+
+def test_of_two_columns_of_one_name_none_is_added(tmp_path: Path) -> None:
+    text = "date,reference,amount,fee,Tax,currency,Tax\n2026-03-01,A,5,1,2,TZS,3\n"
+    layout = Layout(columns={**OF_BOOKS, "fee": "fee"}, added={"fee": ("Tax",)})
+    with pytest.raises(InputRefused, match="two columns called Tax; rename one"):
+        files.ledger(write(tmp_path, text), layout)
+
+
+def test_a_fee_with_cents_at_a_bank_is_rounded(tmp_path: Path) -> None:
+    rows = "".join(f"2026-03-01,5,{fee},TZS\n" for fee in ("0.49", "0.50", "-1.20", "", "2"))
+    frame, _ = movements.read(write(tmp_path, f"date,amount,fee,ccy\n{rows}"), leg="bank")
+    assert frame["fee"].fillna(-1).tolist() == [0, 1, 1, -1, 2]

@@ -38,8 +38,7 @@ Needs = tuple[tuple[str, ...], ...]
 _AMOUNT: Final = ("amount", "money_in", "money_out")
 LEDGER_NEEDS: Final[Needs] = (_AMOUNT, ("currency",), ("booked_at",))
 LEDGER_MAY: Final = (
-    *("reference", "collection_id", "fee", "channel", "status", "kind", "details"),
-    "side",
+    *("reference", "collection_id", "fee", "channel", "status", "kind", "details", "side"),
 )
 STATEMENT_NEEDS: Final[Needs] = (
     ("currency",),

@@ -67,8 +67,9 @@ def _table(
     balance = reader.number("balance", signed=True)
     if leg == BANK:
         reader.warn(amount % numbers.HUNDREDTHS != 0, numbers.HAS_CENTS, "amount")
-        amount = numbers.made_whole(amount, balance.fillna(numbers.HUNDREDTHS // 2 + amount))
-        fee, balance = numbers.made_whole(fee), balance // numbers.HUNDREDTHS
+        amount = numbers.made_whole(amount, balance.fillna(numbers.no_balance(amount)))
+        fee = numbers.made_whole(fee, numbers.no_balance(fee))
+        balance = balance // numbers.HUNDREDTHS
     frame = pd.DataFrame(
         {
             "input": safe(sheet.name),

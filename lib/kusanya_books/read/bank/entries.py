@@ -20,6 +20,7 @@ from kusanya_books.read.tables.numbers import (
     HUNDREDTHS,
     NO_CENTS,
     made_whole,
+    no_balance,
 )
 from kusanya_books.request.days import business_days
 from kusanya_books.request.quality import FileTotal, Quality, Remark, file_total
@@ -172,7 +173,7 @@ def _whole(entry: BankEntry, balance: int | None) -> int | None:
     """Return an entry's amount in whole, as its balance moved where one is known."""
     if entry.amount is None:
         return None
-    held = entry.amount + HUNDREDTHS // 2 if balance is None else balance
+    held = no_balance(entry.amount) if balance is None else balance
     return int(made_whole(entry.amount, held))
 
 

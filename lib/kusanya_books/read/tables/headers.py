@@ -93,7 +93,7 @@ def bare(text: str | None) -> tuple[str, str | None]:
     """
     found = key(text)
     aside = _ASIDE.search(found)
-    rest, words = found, found.split(" ")
+    words = found.split(" ")
     if aside is not None:
         code = next(filter(None, map(_code, aside[1].split())), None)
         if code or "%" in aside[1]:

@@ -84,7 +84,12 @@ class Numbers(msgspec.Struct, frozen=True):
     """Why a cell is no number, missing where it is one or is empty."""
 
 
-def made_whole(amount: Any, balance: Any = 0) -> Any:
+def no_balance(amount: Any) -> Any:
+    """Return what stands for the balance of an amount that has none: it is rounded."""
+    return amount + HUNDREDTHS // 2
+
+
+def made_whole(amount: Any, balance: Any) -> Any:
     """Return an amount of hundredths in whole, and never more than one beside it.
 
     It is what the whole balance moved by, so that of lines with cents the balances still agree.

@@ -175,15 +175,19 @@ class SheetReader(RowAccount):
                 self._refuse(name)
             return None
         header = str(found[0])
+        self.headers[name] = header
+        if not said and headers.key(header) != headers.key(name):
+            self._warn(self.sheet.header_row, f"read as {name}", header)
+        return self._cells(header, is_money=name in _MONEY)
+
+    def _cells(self, header: str, *, is_money: bool) -> Any:
+        """Return a column by the file's own name, missing where a cell says nothing."""
         if header in self.sheet.doubled:
             raise InputRefused(
                 f"{self.sheet.name} has two columns called {safe(header, 60)}; rename one"
             )
-        self.headers[name] = header
-        if not said and headers.key(header) != headers.key(name):
-            self._warn(self.sheet.header_row, f"read as {name}", header)
-        text = _stripped(frame[header])
-        is_empty = text.isin(_NO_NUMBER) if name in _MONEY else None
+        text = _stripped(self.sheet.frame[header])
+        is_empty = text.isin(_NO_NUMBER) if is_money else None
         return text if is_empty is None or not is_empty.any() else text.mask(is_empty)
 
     def has(self, name: str) -> bool:
@@ -195,13 +199,11 @@ class SheetReader(RowAccount):
 
         A cell that is no whole number says nothing.
         """
-        frame = self.sheet.frame
-        found = [] if self.layout.columns else headers.known_in(headers.TAXES, list(frame.columns))
+        columns = list(self.sheet.frame.columns)
+        found = [] if self.layout.columns else headers.known_in(headers.TAXES, columns)
         self.headers |= dict(zip(found, found, strict=True))
-        return {
-            header: numbers.read(_stripped(frame[header]), thousands=self._mark).whole
-            for header in found
-        }
+        cells = {header: self._cells(header, is_money=True) for header in found}
+        return {header: self._read(header, text).whole for header, text in cells.items()}
 
     def text(self, name: str) -> Any:
         """Return a column as text; one that the file lacks is missing throughout."""
@@ -238,19 +240,13 @@ class SheetReader(RowAccount):
             raise InputRefused(f"{self.sheet.name} has no column {safe(header, 60)} to add")
         self.headers.setdefault(header, found[0])
         written = self.written
-        values = self._whole(header, found[0], _stripped(self.sheet.frame[found[0]]), signed=signed)
+        text = self._cells(found[0], is_money=True)
+        values = self._whole(header, found[0], text, signed=signed)
         self.written = written
         return values
 
     def _whole(self, name: str, header: str | None, text: Any, *, signed: bool) -> Any:
-        typed = None if header is None else self.sheet.cells(self.sheet.numeric, header)
-        found = numbers.read(
-            text,
-            thousands=self._mark,
-            was_number=typed,
-            sided=not self.books,
-            cents=self.unit > 1,
-        )
+        found = self._read(header, text)
         self._reject_each(found.reasons, name, of=safe(name, 60))
         values = found.whole
         if not signed:
@@ -259,6 +255,16 @@ class SheetReader(RowAccount):
             values = values.mask(below)
         self.written = found.currencies
         return values
+
+    def _read(self, header: str | None, text: Any) -> numbers.Numbers:
+        typed = None if header is None else self.sheet.cells(self.sheet.numeric, header)
+        return numbers.read(
+            text,
+            thousands=self._mark,
+            was_number=typed,
+            sided=not self.books,
+            cents=self.unit > 1,
+        )
 
     def money(self) -> tuple[Any, Any]:
         """Return signed amounts and the currency written beside them.
@@ -289,7 +295,8 @@ class SheetReader(RowAccount):
         if self.books and not is_said:
             raise InputRefused(
                 f"{self.sheet.name}: {safe(self.headers['side'] or 'side', 60)} says Dr or Cr, and "
-                'of books only a mapping says which is money in: values.side = { Dr = "in" }'
+                "of books only a mapping says which is money in: "
+                'values.side = { Dr = "in", Cr = "out" }'
             )
         side = self.words("side")
         self.reject(~side.isin(["in", "out"]), "side is neither money in nor money out", "side")
