@@ -123,6 +123,19 @@ async def test_nothing_is_said_to_the_customer_before_one_of_several_fits_is_cho
         assert "clipboard, say: We have received your payment of TZS 5,000" in flat(app)
 
 
+async def test_a_message_that_cannot_be_read_stands_above_the_payment_of_its_amount(
+    opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock
+) -> None:
+    seed.life(3, at=clock.now() - timedelta(minutes=9), amount=5_000)
+    async with opened("3", size=(120, 36)) as (app, pilot):
+        app.screen.post_message(events.Paste("Umelipa TSh 5,000 kwa DUKA. Salio lako TSh 3."))
+        await at_rest(pilot)
+        said = flat(app)
+        assert "It is written like a confirmation, in a form that we do not know" in said
+        assert "INV-482003" in said
+        assert "Please tell me your order number" in said
+
+
 async def test_what_a_pasted_message_claims_is_said_wherever_the_payment_is_opened(
     opened: OpenConsole, seed: Any, at_rest: AtRest, clock: ManualClock
 ) -> None:

@@ -11,8 +11,15 @@ from kusanya_console.ui.vocabulary import ACCENT, MUTED, PLAIN, WARN
 _LONGEST = 400
 
 
-def message_lines(messages: Sequence[MessageMatch], width: int) -> list[Line]:
+def lines_above(found: LookupResult, width: int) -> list[Line]:
     """Return what stands above the story of a payment that a message led to."""
+    if found.is_message and found.trouble:
+        return [*no_payment_lines(found, width), (("", PLAIN),)]
+    return message_lines(found.messages, width)
+
+
+def message_lines(messages: Sequence[MessageMatch], width: int) -> list[Line]:
+    """Return what messages say, and which payments they can be of."""
     lines: list[Line] = []
     for message in messages:
         lines += wrapped(summary(message), width, role=MUTED)

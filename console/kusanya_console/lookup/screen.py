@@ -40,7 +40,7 @@ from kusanya_console.lookup.matches import (
     record_of,
     selection_of_match,
 )
-from kusanya_console.lookup.message_lines import message_lines, no_payment_lines
+from kusanya_console.lookup.message_lines import lines_above, no_payment_lines
 from kusanya_console.lookup.words import fetch_failed, hint, nothing
 from kusanya_console.screens.confirm import ConfirmScreen
 from kusanya_console.ui.excerpt import ListExcerpt
@@ -286,14 +286,14 @@ class LookupScreen(TableScreen[LookupRecord]):
         if isinstance(details, CreationTimeline) and found.count:
             sheet.show(
                 lambda width: [
-                    *message_lines(found.messages, width),
+                    *lines_above(found, width),
                     *creation_story_lines(details, look, width),
                 ]
             )
         elif isinstance(details, Evidence) and found.count:
             sheet.show(
                 lambda width: [
-                    *message_lines(found.messages, width),
+                    *lines_above(found, width),
                     *story_part(details, look, width, part=part),
                 ]
             )

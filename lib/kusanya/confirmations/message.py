@@ -60,5 +60,7 @@ class MessageReading(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     """Why there is none, in words for the person who pasted it."""
     is_message: bool = False
-    """True where the text is plainly a message about money and not something to look up as it is:
-    an id, a reference, an amount."""
+    """True where the text is plainly an operator's message about money and not something to look up
+    as it is: an id, a reference, an amount, or what a customer writes."""
+    may_confirm: bool = False
+    """True where a message may confirm a payment, and could not be read."""

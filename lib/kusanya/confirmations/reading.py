@@ -38,8 +38,12 @@ _NUMBERED: Final = re.compile(
 )
 """A number as operators write one into every message."""
 _TIMED: Final = re.compile(WHEN)
-_LONG: Final = 90
-"""Characters above which a text is no id, reference or amount."""
+_TO_THE_CUSTOMER: Final = re.compile(
+    r"\b(?:imethibitishwa|txn ?id|tid|kumb|umelipa|umetuma|umepokea"
+    r"|you (?:have )?(?:paid|sent|received))\b",
+    re.IGNORECASE,
+)
+"""Words of operators alone: customers write of themselves, "nimelipa", "I have paid"."""
 _STEPS: Final = timedelta(minutes=10)
 """Two messages of one payment may lie so far apart."""
 _OTHERWISE: Final = "another message with its receipt says something else"
@@ -77,10 +81,11 @@ def read(text: str) -> MessageReading:
         return MessageReading(reason=REVERSED, is_message=True)
     if is_money and _FAILURE.search(line):
         return MessageReading(reason=FAILED, is_message=True)
-    if is_money:
-        has_number = _NUMBERED.search(line) is not None and _TIMED.search(line) is not None
-        return MessageReading(reason=UNREAD if has_number else UNKNOWN_FORM, is_message=True)
-    return MessageReading(reason=NO_MESSAGE, is_message=len(line) > _LONG)
+    has_number, is_timed = (one.search(line) is not None for one in (_NUMBERED, _TIMED))
+    if is_money and (has_number or is_timed or _TO_THE_CUSTOMER.search(line)):
+        reason = UNREAD if has_number and is_timed else UNKNOWN_FORM
+        return MessageReading(reason=reason, is_message=True, may_confirm=True)
+    return MessageReading(reason=NO_MESSAGE)
 
 
 def _found(line: str) -> list[Confirmation]:

@@ -243,4 +243,8 @@ def test_where_nothing_is_found_the_demos_store_is_named(
         assert f"; {add}" in err
         assert kusanya(*asked, "--store", str(path))[0] == 0
     assert add not in kusanya("find", "INV-9", "--store", str(path))[2]
+    other = tmp_path / "other.db"
+    copy(empty_store, other)
+    for asked in (("find", "INV-482003"), ("show", "col_0000000000000003")):
+        assert "demo" not in kusanya(*asked, "--store", str(other))[2], "a store was named"
     demos.close()

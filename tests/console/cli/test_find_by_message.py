@@ -96,6 +96,31 @@ def test_a_kept_receipt_is_read_by_whoever_finds_or_shows_the_payment_later(
     assert any("claims that this was paid" in one for one in said["anomalies"])
 
 
+UNREAD = "Umelipa TSh 5,000 kwa DUKA LA VITABU tarehe 4/3/2026. Salio lako TSh 3."
+
+
+def test_a_message_that_cannot_be_read_is_a_claim_on_the_payments_of_its_amount(
+    kusanya: Kusanya, seed: Seed
+) -> None:
+    at = NOW - timedelta(minutes=9)
+    seed.life(
+        3, at=at, status="failed", amount=5_000, completed_at=at + timedelta(seconds=17),
+        failure_code="insufficient_funds", failure_message="Too low.",
+    )  # fmt: skip
+    code, out, err = kusanya("find", UNREAD)
+    assert (code, err) == (1, ""), "it may be forged"
+    assert out.startswith("! It is written like a confirmation, in a form that we do not know")
+    assert "(by amount)" in out
+    assert "EN   Please tell me your order number and the phone number that paid." in out
+    assert "no new request: the customer holds a confirmation that may be of" in out
+    said = json.loads(kusanya("find", UNREAD, "--json")[1])
+    assert said["trouble"].startswith("It is written like a confirmation")
+    assert [one["new_request"]["reason"] for one in said["data"]] == ["claimed"]
+    code, out, _ = kusanya("find", "Habari, nimelipa 5,000 tarehe 4/3/2026 lakini sijapata kitu")
+    assert (code, "!" in out) == (0, False)
+    assert json.loads(kusanya("find", "INV-482003", "--json")[1])["trouble"] is None
+
+
 def test_a_message_that_fits_no_payment_says_why_and_keeps_nothing(
     kusanya: Kusanya, seed: Seed
 ) -> None:

@@ -310,7 +310,6 @@ def test_a_receipt_made_just_before_midnight_is_not_doubted() -> None:
             "DFJ7C2KPQ8 Confirmed. Tsh7,500 s3nt to DUKA on 19/6/26 at 10:56 pm.",
             "could not be read",
         ),
-        ("Habari, nimelipa jana jioni lakini sijapata bidhaa zangu, " * 3, "no confirmation"),
     ],
 )
 def test_a_text_that_confirms_nothing_says_why(text: str, reason: str) -> None:
@@ -318,6 +317,18 @@ def test_a_text_that_confirms_nothing_says_why(text: str, reason: str) -> None:
     assert reading.confirmations == ()
     assert reading.is_message
     assert reason in reading.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Habari, nimelipa jana jioni lakini sijapata bidhaa zangu, " * 3,
+        "I have made a payment of TZS 5,000 for INV-000100, please confirm",
+        "Nimelipa Tsh 5,000 kwa INV-000100, salio langu limekatwa",
+    ],
+)
+def test_what_a_customer_writes_is_no_message_of_an_operator(text: str) -> None:
+    assert not read(text).is_message
 
 
 MIXX = (

@@ -7,7 +7,7 @@ from typing import Any, Final, TextIO
 
 import msgspec
 
-from kusanya.confirmations.reading import NO_MESSAGE, read
+from kusanya.confirmations import read
 from kusanya.privacy import mask_text
 from kusanya.text import safe
 from kusanya_console.output import DONE, FAILED, USAGE, Refused, say, say_json
@@ -59,7 +59,7 @@ def read_texts(stream: TextIO, *, messages: bool = True) -> Iterator[str]:
 def _is_one_message(text: str) -> bool:
     """Tell a message of many lines from a list in which messages may stand, a line each."""
     whole = read(text)
-    if not whole.is_message or whole.reason == NO_MESSAGE:
+    if not whole.is_message:
         return False
     lines = [line.split() for line in text.splitlines()]
     names = [words for words in lines if len(words) == 1 and any(map(str.isdigit, words[0]))]

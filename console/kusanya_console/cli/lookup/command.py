@@ -93,9 +93,11 @@ def find(
             lines = tuple(words.found_lines(opened, found, present))
             why = ""
             if not found.count:
-                why = words.nothing_line(chosen.mode, found) + _demo_hint(chosen.store)
+                why = words.nothing_line(chosen.mode, found)
+                why += "" if store else _demo_hint(chosen.store)
             exit_code = ExitCode.DONE
-            if why or any(message.is_doubtful for message in found.messages):
+            doubtful = any(message.is_doubtful for message in found.messages)
+            if why or doubtful or found.is_unread:
                 exit_code = ExitCode.NOT_FOUND
             elif any(match.row.contradictions for match in found.matches):
                 exit_code = ExitCode.CONTRADICTION
@@ -138,7 +140,7 @@ def show(
             if timeline is None:
                 named = safe(mask_text(asked), 60)
                 why = translate("the store knows no {id}; try kusanya find", id=named)
-                why += _demo_hint(chosen.store)
+                why += "" if store else _demo_hint(chosen.store)
                 return LookupReport((), {}, ExitCode.NOT_FOUND, why)
             return LookupReport(
                 tuple(words.story_lines(opened, timeline)),

@@ -49,6 +49,7 @@ def found_json(store: Store, found: LookupResult, now: datetime) -> dict[str, An
         "data": matches,
         "creations": creations,
         "messages": [_message_record(message) for message in found.messages],
+        "trouble": found.trouble if found.count else None,
         "more": found.more,
         "looked_for": found.looked_at or None,
     }

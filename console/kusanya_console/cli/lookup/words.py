@@ -55,6 +55,8 @@ def found_lines(
     """
     for message in found.messages:
         yield from _message_lines(message)
+    if found.trouble and found.is_message and found.count:
+        yield f"! {translate(found.trouble)}"
     for place, creation in enumerate(found.creations):
         yield f"{_creation_line(creation.intent)}  {_by(creation.kind)}"
         if place < _STORIES:
@@ -74,7 +76,7 @@ def found_lines(
                 is_claimed=claimed,
                 is_unsure=found.is_unsure,
             )
-            yield from _match_lines(timeline, is_message=found.is_message)
+            yield from _match_lines(timeline, is_message=bool(found.messages))
     if found.count > _STORIES:
         yield translate("kusanya show ID says what to tell the customer about the others")
     yield from _foot_lines(found)

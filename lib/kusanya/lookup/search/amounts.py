@@ -1,32 +1,42 @@
 """An amount as people say it, with a time or a day beside it, in English and in Swahili.
 
-Read are 85000, 85,000/=, TZS 85,000.00, Tsh 85 000, 85k, elfu 85, 4900..5100, each alone or, in any
-order, with 07:18, 7.18am, saa 1:18 asubuhi, saa 3 asubuhi, 18:00 ±30m, 22 Nov, 22/11/2026,
-2026-11-22, yesterday, jana, Mon, evening, jioni, last night. A text that says anything else is no
-amount: nothing is guessed. Pure.
+Read are 85000, 85,000/=, TZS 85,000.00, Tsh 85 000, 85k, 5.5k, elfu 85, laki moja na nusu,
+4900..5100, each alone or, in any order, with 07:18, 7.18am, saa 1:18 asubuhi, saa tatu na nusu
+asubuhi, 18:00 ±30m, 22 Nov, 22/11/2026, 2026-11-22, yesterday, jana, Mon, Jumatatu, evening, jioni,
+last night. A text that says anything else is no amount, and of a sentence only what can be nothing
+else is read: nothing is guessed. Pure.
 """
 
 import re
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Final
 
 import msgspec
 
+from kusanya.domain.months import MONTHS
+from kusanya.lookup.search.in_figures import UNITS, in_figures
 from kusanya.say import Said, dated
 
 AROUND: Final = timedelta(minutes=15)
 """A time stands for this much before and after it."""
+_AROUND_HOUR: Final = timedelta(minutes=30)
+"""An hour without minutes is said of more of it."""
 _DAY: Final = timedelta(days=1)
 _CURRENCY: Final = r"(?:tzs|tshs?|shs?|shilingi|/[=\-])"
+_PUNCTUATION: Final = ".,;:!?()\"'\u201c\u201d"
 _LONGEST: Final = 200
 """Characters above which a text asks for more than an amount and a time."""
-_TIMES: Final = {"k": 1_000, "elfu": 1_000, "laki": 100_000}
+_SENTENCE_LONGEST: Final = 1_000
 _MONEY: Final = re.compile(
-    rf"(?:{_CURRENCY}\.?\s*)?(?:(elfu|laki)\s+)?"
-    r"([0-9]{1,3}(?:[,. ][0-9]{3})+|[0-9]{1,15})(?:(k)|\.00)?"
-    rf"(?:\s*{_CURRENCY})?(?=[\s,;@]|\.\.|$)"
+    rf"(?P<before>{_CURRENCY}\.?\s*)?(?:(?P<unit>{'|'.join(UNITS)})\s+)?"
+    r"(?:(?P<thousands>[0-9]{1,3}(?:\.[0-9]{1,2})?)k"
+    r"|(?P<grouped>[0-9]{1,3}(?:[,. ][0-9]{3})+)(?:\.00)?|(?P<bare>[0-9]{1,15})(?:\.00)?)"
+    rf"(?P<after>\s*{_CURRENCY})?(?=[\s,;@]|\.\.|$)"
 )
+_BARE: Final = re.compile(r"(?!20[2-4][0-9]$)[1-9][0-9]{3,7}")
+"""Such digits may be an amount in a sentence; fewer are a number of things, or a year."""
 _OF_DAY: Final = "asubuhi|mchana|alasiri|jioni|usiku"
 _TIME: Final = re.compile(
     r"(?:saa\s+)?([0-9]{1,2})(?:[:.h]([0-5][0-9])(?::[0-5][0-9])?\s*"
@@ -35,25 +45,23 @@ _TIME: Final = re.compile(
 )
 _NUMBERED_DAY: Final = re.compile(r"([0-9]{1,2})[/.]([0-9]{1,2})(?:[/.]([0-9]{4}|[0-9]{2}))?")
 _ISO_DAY: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
-_MONTHS: Final = (
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct",
-    "nov",
-    "dec",
-)
-_NAMED_DAY: Final = re.compile(
-    rf"([0-9]{{1,2}})\s*({'|'.join(_MONTHS)})[a-z]*\.?(?:\s+(20[2-9][0-9])(?![0-9]))?"
-)
-_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_WEEKDAY: Final = re.compile(rf"({'|'.join(_WEEKDAYS)})[a-z]*")
+_MONTH: Final = "|".join(sorted(MONTHS, key=len, reverse=True))
+_NAMED_DAY: Final = re.compile(rf"([0-9]{{1,2}})\s*({_MONTH})\b\.?(?:\s+(20[2-9][0-9])(?![0-9]))?")
+_WEEKDAYS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            ("mon", "monday", "jumatatu"),
+            ("tue", "tues", "tuesday", "jumanne"),
+            ("wed", "wednesday", "jumatano"),
+            ("thu", "thurs", "thursday", "alhamisi"),
+            ("fri", "friday", "ijumaa"),
+            ("sat", "saturday", "jumamosi"),
+            ("sun", "sunday", "jumapili"),
+        )
+    )
+    for name in names
+}
 _AGO: Final = {"today": 0, "leo": 0, "yesterday": 1, "jana": 1, "juzi": 2}
 _FILLER: Final = re.compile(
     r"(?:at|on|in|the|this|last(?=\s+night)|tarehe|[,;@])(?=[\s0-9]|$)|[,;@]"
@@ -75,6 +83,14 @@ _PARTS: Final = {
     "usiku": (19, 29),
 }
 """From which hour of a day to which one its parts go; a night ends on the next day."""
+
+
+_ASIDE: Final = frozenset(
+    {"salio", "balance", "bal", "ada", "makato", "fee", "fees", "charge", "charges", "vat", "levy"}
+)
+"""The amount behind such a word is not what was paid."""
+_GREETING: Final = re.compile(rf"\b(?:good|habari|za)\s+(?:day|leo|{'|'.join(_PARTS)})\b")
+"""Says nothing of when somebody paid."""
 
 
 class AmountAndTime(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +121,8 @@ class _AmountParts(msgspec.Struct):
     """What of a text has been read so far."""
 
     amounts: tuple[int, ...] = ()
+    is_sure: bool = False
+    """Whether the amount can be nothing else, whatever stands beside it."""
     clock: timedelta | None = None
     around: timedelta = AROUND
     part: tuple[int, int] | None = None
@@ -122,9 +140,44 @@ def read_amount(
     if len(text) > _LONGEST:
         return None
     today = day(now)
-    read = _read(text.casefold(), today.date())
+    read = _read(in_figures(text.casefold()), today.date())
     if read is None or not read.amounts or (read.clock is not None and read.part is not None):
         return None
+    return _asked(read, today, now)
+
+
+def read_amount_in(
+    sentence: str, *, now: datetime, day: Callable[[datetime], datetime]
+) -> AmountAndTime | None:
+    """Return the one amount that a sentence names, and the time or the day beside it, else None.
+
+    Of amounts that may be other numbers and one that has its currency or its thousands apart, that
+    one is meant; of several alike none. Of longer ones the first 1,000 characters are read.
+    """
+    words = sentence[:_SENTENCE_LONGEST].casefold().split()
+    plain = " ".join(word.strip(_PUNCTUATION) for word in words)
+    rest = in_figures(_GREETING.sub(" ", plain))
+    today, read, found = day(now), _AmountParts(), {True: set[int](), False: set[int]()}
+    is_aside = False
+    while rest := rest.strip():
+        taken = _taken(rest, read, today.date())
+        word, _, after = rest.partition(" ")
+        is_aside = is_aside or word in _ASIDE
+        if read.amounts:
+            if not is_aside and (read.is_sure or _BARE.fullmatch(word)):
+                found[read.is_sure].update(read.amounts)
+            read.amounts, is_aside = (), False
+        rest = rest[taken:] if taken else after
+    amounts = found[True] or found[False]
+    if len(amounts) != 1:
+        return None
+    read.amounts = tuple(amounts)
+    if read.clock is not None:
+        read.part = None
+    return _asked(read, today, now)
+
+
+def _asked(read: _AmountParts, today: datetime, now: datetime) -> AmountAndTime:
     begin, end = _within(read, today, now)
     return AmountAndTime(
         amount=min(read.amounts),
@@ -132,7 +185,7 @@ def read_amount(
         begin=begin,
         end=end,
         at=None if read.clock is None else begin + read.around,
-        is_dated=read != _AmountParts(amounts=read.amounts),
+        is_dated=any(one is not None for one in (read.clock, read.part, read.day)),
         sentence=_sentence(begin, end, today),
     )
 
@@ -191,18 +244,23 @@ def _read(rest: str, today: date) -> _AmountParts | None:
     read = _AmountParts()
     rest = rest.strip()
     while rest:
-        taken = (
-            _filler(rest)
-            or _take_day(rest, read, today)
-            or _take_time(rest, read)
-            or _take_part(rest, read)
-            or _take_around(rest, read)
-            or _take_amounts(rest, read)
-        )
+        taken = _taken(rest, read, today)
         if not taken:
             return None
         rest = rest[taken:].strip()
     return read
+
+
+def _taken(rest: str, read: _AmountParts, today: date) -> int:
+    """Take what a text begins with, and return how many characters that is; 0 for anything else."""
+    return (
+        _filler(rest)
+        or _take_day(rest, read, today)
+        or _take_time(rest, read)
+        or _take_part(rest, read)
+        or _take_around(rest, read)
+        or _take_amounts(rest, read)
+    )
 
 
 def _take_amounts(rest: str, read: _AmountParts) -> int:
@@ -215,12 +273,15 @@ def _take_amounts(rest: str, read: _AmountParts) -> int:
     if dots is not None and high is None:
         return 0
     read.amounts = tuple(_amount(found) for found in (low, high) if found is not None)
+    read.is_sure = any(low[name] for name in ("before", "after", "unit", "thousands", "grouped"))
     return (high or low).end()
 
 
 def _amount(found: re.Match[str]) -> int:
-    whole = int(re.sub(r"[,. ]", "", found[2]))
-    return whole * _TIMES.get(found[1] or found[3] or "", 1)
+    if found["thousands"]:
+        return int(Decimal(found["thousands"]) * 1_000)
+    whole = int(re.sub(r"[,. ]", "", found["grouped"] or found["bare"]))
+    return whole * UNITS.get(found["unit"] or "", 1)
 
 
 def _filler(rest: str) -> int:
@@ -237,6 +298,7 @@ def _take_time(rest: str, read: _AmountParts) -> int:
     if hour >= 24 or (named and hour == 0):  # noqa: PLR2004 - hours of a day
         return 0
     read.clock = timedelta(hours=_hour(hour, named), minutes=minute)
+    read.around = AROUND if found[2] else _AROUND_HOUR
     return found.end()
 
 
@@ -270,11 +332,10 @@ def _spoken_day(rest: str, today: date) -> tuple[date | None, int]:
     word = re.match(r"[a-z]+", rest)
     if word is not None and word[0] in _AGO:
         return today - timedelta(days=_AGO[word[0]]), word.end()
-    weekday = _WEEKDAY.match(rest)
-    if weekday is None:
+    if word is None or word[0] not in _WEEKDAYS:
         return None, 0
-    ago = (today.weekday() - _WEEKDAYS.index(weekday[1])) % 7
-    return today - timedelta(days=ago), weekday.end()
+    ago = (today.weekday() - _WEEKDAYS[word[0]]) % 7
+    return today - timedelta(days=ago), word.end()
 
 
 def _dated_day(rest: str, today: date) -> tuple[date | None, int]:
@@ -282,7 +343,7 @@ def _dated_day(rest: str, today: date) -> tuple[date | None, int]:
     if iso is not None:
         return _date(iso[1], int(iso[2]), iso[3], today), iso.end()
     if named is not None:
-        return _date(named[3], _MONTHS.index(named[2]) + 1, named[1], today), named.end()
+        return _date(named[3], MONTHS[named[2]], named[1], today), named.end()
     if numbered is not None and ("/" in numbered[0] or numbered[3]):
         return _date(numbered[3], int(numbered[2]), numbered[1], today), numbered.end()
     return None, 0

@@ -31,6 +31,13 @@ _WITHIN: Final = re.compile(
     r"(?![\w]|[\-/.][\w])"
 )
 """A Tanzanian phone among other words; never an amount beside a date, nor a part of a reference."""
+_MASKED: Final = re.compile(
+    r"(?<![\w.*\u2022\u2026#])(?P<begin>\+?[0-9]{0,6})[*xX\u2022\u2026#]{2,10}(?P<end>[0-9]{3,8})(?!\w)"
+    r"|\b(?:end(?:s|ing)?(?: (?:in|with))?|inaishia(?: (?:na|kwa))?|mwisho)[ :]{1,3}"
+    r"(?P<said>[0-9]{3,8})(?!\w)",
+    re.IGNORECASE,
+)
+"""A phone of which only the end is shown, as on our screens and in messages of operators."""
 _PHONE_DIGITS: Final = 13
 """A longer number without a + was never meant as a phone: receipts have 13 digits and more."""
 _LOOKED_AT: Final = 20_000
@@ -71,6 +78,24 @@ def by_short_phone_end(store: Store, question: LookupQuestion) -> Candidates:
     if not _SHORT_END.fullmatch(question.text):
         return Candidates()
     return _ending(store, question, question.text, since=question.day(question.now))
+
+
+def by_masked_phone(store: Store, question: LookupQuestion) -> Candidates:
+    """Return what was asked of the one phone of which a text shows, or says, only the end."""
+    masked = {(found["begin"] or "", found["end"] or found["said"]) for found in
+              _MASKED.finditer(question.text)}  # fmt: skip
+    if len(masked) != 1:
+        return Candidates()
+    ((begin, end),) = masked
+    since = None if _PHONE_END.fullmatch(end) else question.day(question.now)
+    found = _ending(store, question, end, since=since)
+    national = begin.startswith("0")
+    on_wire = "255" + begin[1:] if national else begin.removeprefix("+")
+    return Candidates(
+        [one for one in found.matches if one.row.phone.startswith(on_wire)],
+        [one for one in found.creations if one.intent.phone.startswith(on_wire)],
+        phone_end_in=found.phone_end_in,
+    )
 
 
 def is_named_phone(asked: str) -> bool:

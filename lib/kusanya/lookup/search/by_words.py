@@ -28,7 +28,8 @@ _MOST: Final = 8
 """So many words of a text are looked for; those with a digit first."""
 _LEAST: Final = 3
 _RECEIPT_LEAST: Final = 6
-_BETWEEN: Final = re.compile(r"[\s,;]+")
+_BETWEEN: Final = re.compile(r"[\s;]+|(?<![0-9]),|,(?![0-9]{3}(?![0-9]))")
+"""A comma among the digits of an amount ends no word."""
 _WITHIN: Final = re.compile(r"[:=()]+")
 _EDGES: Final = re.compile(r"^[^\w]+|[^\w]+$")
 _LABEL: Final = re.compile(r"(?<![^\W\d])[^\W\d]++[:=](?=[\s,;]|$)")

@@ -10,12 +10,13 @@ from typing import Final, TypeVar
 import msgspec
 
 from kusanya import confirmations
-from kusanya.lookup.search.amounts import AmountAndTime, read_amount
+from kusanya.lookup.search.by_amount import by_amount, by_amount_in_sentence, is_dated_amount
 from kusanya.lookup.search.by_id import by_id
 from kusanya.lookup.search.by_message import MessageMatch, match_messages
 from kusanya.lookup.search.by_name import PART_LENGTH, by_note, by_receipt, by_spelling, creations
 from kusanya.lookup.search.by_phone import (
     as_phone,
+    by_masked_phone,
     by_named_phone,
     by_phone_end,
     by_short_phone_end,
@@ -32,9 +33,7 @@ from kusanya.lookup.search.matches import (
     Match,
     MatchKind,
 )
-from kusanya.say import joined
 from kusanya.store import Store
-from kusanya.store.records import CollectionFilter
 from kusanya.wire import Mode
 
 _BOUND: Final = 50
@@ -44,6 +43,11 @@ _HIDDEN: Final = (
     "phones are hidden from this login, so nothing is known of one: look for the reference or the "
     "receipt, or with a login of kusanya_ask"
 )
+_OF_SENTENCES: Final = (by_masked_phone, by_words, by_amount_in_sentence)
+"""What is looked for in a text that is more than a name or an amount."""
+_SENTENCE: Final = 90
+"""Characters above which a text is no id, reference or amount."""
+_READ: Final = 4_000
 _M = TypeVar("_M", Match, CreationMatch)
 
 
@@ -64,8 +68,9 @@ def find(
 
     An amount may have a time or a day beside it, see `read_amount`; a reference may be spelled with
     other joints; of a phone the last six digits do, and three of a phone of today. Where the whole
-    text names nothing its words are looked for each alone. A whole message of an operator is read
-    and compared with what we know; `payees` are our names as such messages show them.
+    text names nothing its words are looked for each alone, then the one amount that it names, as
+    in what a customer writes. A whole message of an operator is read and compared with what we
+    know; `payees` are our names as such messages show them.
 
     Of creations those are found that no collection is known of: by their id or whole reference in
     every state, by the rest while they are open. `day` gives the first instant of the business day
@@ -79,28 +84,47 @@ def find(
     reading = confirmations.read(asked)
     # One connection and one BEGIN for the dozens of things that a text may mean.
     with store.one_moment():
-        if reading.is_message:
+        if reading.confirmations:
             messages = match_messages(store, reading, mode=mode, now=now, payees=payees)
-            return _of_messages(asked, messages, reading.reason)
+            return _of_messages(asked, messages)
         question = LookupQuestion(text=asked, mode=mode, now=now, day=day, limit=limit)
-        found = _found(store, question)
-        if found.count:
+        is_sentence = reading.is_message or len(asked) > _SENTENCE
+        found = _of_sentence(store, question, reading) if is_sentence else _found(store, question)
+        if found.count or reading.is_message:
             return found
         other = Mode.TEST if mode is Mode.LIVE else Mode.LIVE
-        elsewhere = _found(store, msgspec.structs.replace(question, mode=other))
+        there = msgspec.structs.replace(question, mode=other)
+        elsewhere = _of_sentence(store, there, reading) if is_sentence else _found(store, there)
         if sum(map(str.isdigit, asked)) > _SHOWN_DIGITS and store.hides_phones:
             return msgspec.structs.replace(found, trouble=_HIDDEN, is_message=True)
         return msgspec.structs.replace(found, elsewhere=elsewhere.count)
 
 
-def _of_messages(asked: str, messages: Sequence[MessageMatch], reason: str) -> LookupResult:
+def _of_sentence(
+    store: Store, question: LookupQuestion, reading: confirmations.MessageReading
+) -> LookupResult:
+    """Return what a customer's own words name, or a message that confirms nothing as it stands."""
+    question = msgspec.structs.replace(question, text=question.text[:_READ])
+    tried = LookupResult(
+        text=question.text,
+        trouble=reading.reason if reading.is_message else None,
+        phones=len(phones_in(question.text)[0]),
+        is_message=reading.is_message,
+        is_unread=reading.may_confirm,
+    )
+    # A message of no payment leads to what it names, and never to another one of its amount.
+    is_of_none = reading.is_message and not reading.may_confirm
+    ways = (by_words,) if is_of_none else _OF_SENTENCES
+    return _first_of(ways, store, question, tried)
+
+
+def _of_messages(asked: str, messages: Sequence[MessageMatch]) -> LookupResult:
     rows = {row.id: row for message in messages for row in message.rows}
     creations = {intent.id: intent for message in messages for intent in message.creations}
     return LookupResult(
         text=asked,
         creations=tuple(CreationMatch(it, MatchKind.MESSAGE) for it in creations.values()),
         matches=tuple(Match(row, MatchKind.MESSAGE) for row in rows.values()),
-        trouble=reason or None,
         messages=tuple(messages),
         is_message=True,
     )
@@ -122,8 +146,8 @@ def _found(store: Store, question: LookupQuestion) -> LookupResult:
     kinds = {match.kind for match in ranked} | {match.kind for match in created}
     whole = bool(kinds & {MatchKind.REFERENCE, MatchKind.RECEIPT, MatchKind.PHONE})
     looked_at = ""
-    if not kinds and _is_dated_amount(question):
-        found = _by_amount(store, question)
+    if not kinds and is_dated_amount(question):
+        found = by_amount(store, question)
         ranked, created, looked_at = found.matches, found.creations, found.looked_at
         whole = bool(ranked or created)
     # Parts cost most to find; who knows the whole does not ask for a part.
@@ -149,8 +173,18 @@ def _found(store: Store, question: LookupQuestion) -> LookupResult:
 def _read_otherwise(store: Store, question: LookupQuestion, result: LookupResult) -> LookupResult:
     """Return the first other reading of a text that finds anything; else what was tried in vain."""
     # A dated amount has been looked for already.
-    amount = () if result.looked_at else (_by_amount,)
-    for read in (by_spelling, *amount, by_short_phone_end, by_description, by_words):
+    amount = () if result.looked_at else (by_amount,)
+    whole = (by_spelling, *amount, by_short_phone_end, by_description)
+    return _first_of(whole + _OF_SENTENCES, store, question, result)
+
+
+def _first_of(
+    ways: Sequence[Callable[[Store, LookupQuestion], Candidates]],
+    store: Store,
+    question: LookupQuestion,
+    result: LookupResult,
+) -> LookupResult:
+    for read in ways:
         found = read(store, question)
         if found.matches or found.creations:
             return _with(result, found, question.limit)
@@ -158,7 +192,7 @@ def _read_otherwise(store: Store, question: LookupQuestion, result: LookupResult
             result,
             looked_at=result.looked_at or found.looked_at,
             phone_end_in=result.phone_end_in or found.phone_end_in,
-            words=found.words,
+            words=found.words or result.words,
         )
     return result
 
@@ -213,46 +247,3 @@ def _once(matches: Sequence[_M], id_of: Callable[[_M], str]) -> list[_M]:
     """Return each record by its first match, the best way in which it was found."""
     first = {id_of(match): match for match in reversed(matches)}
     return [match for match in matches if first[id_of(match)] is match]
-
-
-def _amount_of(question: LookupQuestion) -> AmountAndTime | None:
-    # A whole phone number is no amount, and is repeated in no sentence.
-    if as_phone(question.text)[0] is not None or phones_in(question.text)[0]:
-        return None
-    return read_amount(question.text, now=question.now, day=question.day)
-
-
-def _is_dated_amount(question: LookupQuestion) -> bool:
-    asked = _amount_of(question)
-    return asked is not None and asked.is_dated
-
-
-def _by_amount(store: Store, question: LookupQuestion) -> Candidates:
-    asked = _amount_of(question)
-    if asked is None:
-        return Candidates()
-    where = CollectionFilter(
-        amount_min=asked.amount,
-        amount_max=asked.up_to,
-        created_from=asked.begin,
-        created_to=asked.end,
-    )
-    mode, limit, at = question.mode, question.limit, asked.at
-    page = store.collections.page(mode, where=where, limit=limit)
-    if at is not None and page.more:
-        # The newest may all be further away than what came before them.
-        page = store.collections.around(mode, at, where=where, limit=2 * limit)
-    nearest = sorted(page.rows, key=lambda row: abs(row.created_at - at)) if at else page.rows
-    rows = nearest[:limit]
-    opened = store.intents.still_open(
-        mode,
-        amounts=(asked.amount, asked.up_to),
-        prepared_from=asked.begin,
-        prepared_to=asked.end,
-        limit=limit,
-    )
-    return Candidates(
-        [Match(row, MatchKind.AMOUNT) for row in rows],
-        [CreationMatch(intent, MatchKind.AMOUNT) for intent in opened],
-        joined(", ", (asked.amounts, asked.sentence)),
-    )

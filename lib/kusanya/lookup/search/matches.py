@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -32,6 +33,10 @@ class MatchKind(StrEnum):
     METADATA = "metadata"
     DESCRIPTION = "description"
     MESSAGE = "the customer's message"
+
+
+_UNNAMED: Final = frozenset({MatchKind.AMOUNT, MatchKind.PHONE_END})
+"""What is found so may be another customer's."""
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -74,11 +79,15 @@ class LookupResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a pasted confirmation says, and which payment it can be."""
     is_message: bool = False
     """True where the text was read as a message, not as something to look up as it is."""
+    is_unread: bool = False
+    """True where it may be a confirmation, in a form that we do not know: what is found is what its
+    words name."""
 
     @property
     def is_claim(self) -> bool:
         """Return whether the customer says with an operator's message that one of these is paid."""
-        return any(message.rows or message.creations for message in self.messages)
+        read = any(message.rows or message.creations for message in self.messages)
+        return read or (self.is_unread and self.count > 0)
 
     @property
     def is_unsure(self) -> bool:
@@ -86,9 +95,9 @@ class LookupResult(msgspec.Struct, frozen=True, kw_only=True):
 
         Nothing is said to the customer about any of them before a person has chosen one.
         """
-        return self.is_claim and any(
-            message.row is None or message.is_doubtful for message in self.messages
-        )
+        doubtful = any(message.row is None or message.is_doubtful for message in self.messages)
+        unnamed = self.is_unread and self.kinds <= _UNNAMED
+        return self.is_claim and (doubtful or unnamed)
 
     @property
     def count(self) -> int:

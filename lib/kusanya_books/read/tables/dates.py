@@ -13,24 +13,9 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pandas as pd
 
+from kusanya.domain.months import ENGLISH, MONTHS
 from kusanya_books.columns import DType
 
-_ENGLISH: Final = (
-    *("january", "february", "march", "april", "may", "june", "july", "august"),
-    *("september", "october", "november", "december"),
-)
-_SWAHILI: Final = (
-    *("januari", "februari", "machi", "aprili", "mei", "juni", "julai", "agosti"),
-    *("septemba", "oktoba", "novemba", "desemba"),
-)
-_MORE: Final = {"sept": 9, "ags": 8, "jan": 1, "dis": 12, "disemba": 12, "okt": 10}
-MONTHS: Final = {
-    **{name[:3]: number for number, name in enumerate(_ENGLISH, start=1)},
-    **{name[:3]: number for number, name in enumerate(_SWAHILI, start=1)},
-    **{name: number for number, name in enumerate(_ENGLISH, start=1)},
-    **{name: number for number, name in enumerate(_SWAHILI, start=1)},
-    **_MORE,
-}
 _CLOCK: Final = r"""
     (?:[T,\s]+ (?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<part>\d{1,9}))?)?
     \s*(?P<half>[AaPp]\.?[Mm]\.?)? \s*(?P<offset>Z|UTC|EAT|[+-]\d{2}:?\d{2})? )?
@@ -292,7 +277,7 @@ def in_english(text: Any) -> Any:
     return text.str.replace(
         r"[A-Za-z]{3,}",
         lambda found: (
-            _ENGLISH[MONTHS[found[0].casefold()] - 1][: 3 if len(found[0]) == 3 else None].title()  # noqa: PLR2004
+            ENGLISH[MONTHS[found[0].casefold()] - 1][: 3 if len(found[0]) == 3 else None].title()  # noqa: PLR2004
             if found[0].casefold() in MONTHS
             else found[0]
         ),
