@@ -78,6 +78,9 @@ class CreateRequest(msgspec.Struct, frozen=True, kw_only=True):
         if self.description is not None:
             fields["description"] = _checked_text("description", self.description)
         if self.metadata is not None:
+            if not isinstance(self.metadata, Mapping):
+                kind = type(self.metadata).__name__
+                raise TypeError(f"metadata is names with values, as in a dict, not {kind}")
             fields["metadata"] = {
                 _checked_text("a metadata key", key): _checked_text("a metadata value", value)
                 for key, value in self.metadata.items()

@@ -38,6 +38,7 @@ from kusanya.store.records import CollectionRow, IntentRow, NewIntent, Repeat
 from kusanya.store.records.intent_rules import check_order, other_body
 from kusanya.store.records.order import OVER, OrderFacts, OrderStatus, judge
 from kusanya.telemetry.tracing import SpanName, is_on, record_span
+from kusanya.text import plain
 from kusanya.wire import Collection, Mode
 
 _FIRST_PAUSE_S: Final = 0.05
@@ -111,6 +112,7 @@ def _create(
     look = partial(_look, store, request, mode_of(core), request.body())
     found = yield from call(partial(look, known=order))
     if not isinstance(found, IntentRow):
+        _check_name(request.reference)
         send_target = SendTarget(target=lambda: core.target, profile=request.profile)
         lease = Lease.new(store, core.clock, "")
         recorded = RecordedAttempts(lease, send_target=send_target, opening=found)
@@ -127,6 +129,15 @@ def _create(
                 raise
     wait_s = core.retry_policy.timeout_s
     return (yield from proceed(store, core, found, profile=request.profile, wait_s=wait_s))
+
+
+def _check_name(reference: str) -> None:
+    """Refuse a name that looks like another order's: the customer would be asked to pay both."""
+    if reference != plain(reference).strip():
+        raise ValueError(
+            "reference looks like that of another order: give it without characters that nobody "
+            "sees, and without white space at its ends"
+        )
 
 
 def proceed(

@@ -58,6 +58,7 @@ def test_the_key_rule_is_the_specifications(key: str) -> None:
         ({"description": b"x"}, TypeError),
         ({"metadata": {"a": 1}}, TypeError),
         ({"metadata": {1: "a"}}, TypeError),
+        ({"metadata": ["a"]}, TypeError),
     ],
     ids=str,
 )

@@ -126,6 +126,16 @@ def test_a_reference_that_could_be_taken_for_another_is_refused(
     assert store.intents.page().rows == ()
 
 
+@pytest.mark.parametrize("path", ["INV-1%20", "%0AINV-1", "INV-1%E2%80%8B"])
+def test_a_reference_that_looks_like_another_is_not_asked_for(
+    ask: Ask, store: Store, path: str
+) -> None:
+    answer = ask("PUT", f"/v1/orders/{path}", {"amount": 5000, "phone": PHONE})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
+    assert "looks like that of another order" in answer.json()["error"]["message"]
+    assert store.intents.page().rows == ()
+
+
 def test_workers_that_say_it_at_once_charge_once(ask: Ask) -> None:
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda _: pay(ask).json(), range(16)))

@@ -267,6 +267,33 @@ def test_two_references_that_the_store_would_keep_as_one_are_no_orders(
     assert shop.made == []
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "order-1 ",
+        " order-1",
+        "order-1\n",
+        "\torder-1",
+        "order-1\u200b",
+        "\ufefforder-1",
+        "order\u00a01",
+    ],
+    ids=ascii,
+)
+def test_a_reference_that_looks_like_another_orders_is_asked_for_under_its_plain_name(
+    shop: Shop, written: str
+) -> None:
+    shop.pay()
+    asked: Any = {"amount": 5000, "phone": PHONE}
+    for ask in (
+        lambda: orders.pay(shop.store, shop.new_client(), written, **asked),
+        lambda: create_safely(shop.store, shop.new_client(), reference=written, **asked),
+    ):
+        with pytest.raises(ValueError, match="looks like that of another order"):
+            ask()
+    assert len(shop.store.intents.page().rows) == 1
+
+
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_a_program_that_dies_at_any_step_says_it_again_and_nobody_pays_twice(
