@@ -341,6 +341,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya.health.stuck_prompts",
         ),
         (
+            "kusanya/test_health_at_the_edges.py",
             "kusanya/test_health.py",
             "kusanya/alarms/test_alarms.py",
             "kusanya/alarms/test_cause_tree.py",
