@@ -179,6 +179,7 @@ DOUBLES: Final = Schema(
         "collection_ids": T,
         "first_at": AT,
         "last_at": AT,
+        "business_day": D,
         "payments": W,
         "amount": W,
         "at_stake": W,
@@ -191,7 +192,8 @@ DOUBLES: Final = Schema(
 )
 """One row per reference that was paid more often than booked, then what is only suspected;
 `rule` says why: one reference with two payments, or one customer who paid the same soon again.
-`amount` is of all payments, `at_stake` of what may have to be paid back: all but the first."""
+`business_day` is that of the last payment, which may name no instant. `amount` is of all
+payments, `at_stake` of what may have to be paid back: all but the first."""
 
 LINES: Final = Schema(
     "lines",

@@ -286,7 +286,7 @@ def _of_doubles(matched: LedgerMatch | None) -> Iterator[Item]:
             "break_code": "suspected_double",
             "collection_id": str(row.collection_ids).split(" ", 1)[0],
             "figures": break_life.figures([row.payments, row.amount, row.booked]),
-            "day": row.last_at.tz_localize(None).normalize(),
+            "day": row.business_day,
             "suggested_action": _DOUBLE_ADVICE,
         }
 

@@ -26,6 +26,7 @@ from kusanya_books.judge import (
     coverage,
     fees,
     findings,
+    look_first,
     open_items,
     postings,
     proof,
@@ -148,6 +149,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     def lost(self) -> pd.DataFrame:
         """Return the rows of the page `accounted` that do not add up; there is never one."""
         return accounting.lost(self.page("accounted").frame)
+
+    @property
+    def look_first(self) -> tuple[str, ...]:
+        """Return which files look wrong as a whole; empty as a rule."""
+        has_books = self.inputs.ledger is not None
+        return tuple(look_first.look_first(self.page("accounted").frame, has_books=has_books))
 
     @property
     def disagrees(self) -> int:
@@ -379,6 +386,8 @@ class CloseResult(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that needs a person, as `findings` lists it; empty for a failed run."""
     coverage: tuple[dict[str, Any], ...] = ()
     """How much of the service's money each leg compared, by channel and currency."""
+    look_first: tuple[str, ...] = ()
+    """Which files look wrong as a whole, before any single line of them; the sentence says it."""
     unproven: tuple[str, ...] = ()
     """What was not proven, each with what to do."""
     waiting: tuple[dict[str, Any], ...] = ()
@@ -410,6 +419,7 @@ class CloseResult(msgspec.Struct, frozen=True, kw_only=True):
             "by_code": self.by_code,
             "findings": list(self.findings),
             "coverage": list(self.coverage),
+            "look_first": list(self.look_first),
             "unproven": list(self.unproven),
             "waiting": list(self.waiting),
             "previous": self.previous,

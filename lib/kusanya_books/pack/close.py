@@ -306,6 +306,7 @@ def pack(
         by_code=made.by_code,
         findings=tuple(_plain(row) for row in made.findings.to_dict("records")),
         coverage=tuple(_plain(row) for row in made.coverage.to_dict("records")),
+        look_first=made.look_first,
         unproven=made.unproven,
         waiting=tuple(proof.waiting(made.items)),
     )

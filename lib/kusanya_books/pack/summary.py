@@ -71,6 +71,7 @@ def first_sheet(
     facts: list[tuple[str, Any]] = [
         ("verdict", verdict.value),
         ("what it means", sentence(made, verdict)),
+        *(("look first", said) for said in made.look_first),
         *(("not proven", said) for said in made.unproven),
         *(("compared, of what succeeded", said) for said in [_covered(made)] if said),
         *_findings(made),
@@ -146,8 +147,9 @@ def sentence(made: Report, verdict: ReportVerdict) -> str:
     if made.unexplained or made.disagrees:
         return "The bridge does not close: rows were lost or counted twice; do not sign."
     left = findings.left(made.findings, within=True)
+    first = f"Look first: {'; '.join(made.look_first)}. " if made.look_first else ""
     if verdict is ReportVerdict.NOT_PROVEN:
-        return f"Not proven: {'; '.join(made.unproven)}."
+        return f"{first}Not proven: {'; '.join(made.unproven)}."
     if made.matched is not None and made.matched.ageing.empty and not made.breaks and left.empty:
         return "Nothing to reconcile: the period has no collection and no line of the books."
     given = _accepted(made)
@@ -155,14 +157,14 @@ def sentence(made: Report, verdict: ReportVerdict) -> str:
         agree = "The books agree with the service, and the bridge closes to zero."
         agree += f" Compared, of {_covered(made)}."
         but = f"The bridge closes to zero, and nothing is left to do but for {given}."
-        return but if given else agree
+        return f"{first}{but if given else agree}"
     within = " (within the limit)" if verdict is ReportVerdict.RECONCILED else ""
     parts = [f"breaks {made.breaks:,}"] if made.breaks else []
     parts += [f"{row.finding} {row.rows:,}" for row in columns.records(left)]
     also = f"; {given}" if given else ""
     lacks = f" Not proven: {'; '.join(made.unproven)}." if made.unproven else ""
     needs = f"What needs a person{within}: {', '.join(parts)}{also}."
-    return f"The bridge closes to zero. {needs}{lacks}"
+    return f"{first}The bridge closes to zero. {needs}{lacks}"
 
 
 def _covered(made: Report) -> str:

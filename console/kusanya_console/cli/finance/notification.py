@@ -56,6 +56,7 @@ def _data(result: "CloseResult | None", mode: Mode, days: tuple[date, date]) -> 
         "breaks": None if result is None else result.breaks,
         "by_code": {} if result is None else result.by_code,
         "coverage": () if result is None else list(result.coverage),
+        "look_first": () if result is None else list(result.look_first),
         "unproven": () if result is None else list(result.unproven),
         "waiting": () if result is None else list(result.waiting),
         "findings": [
@@ -66,9 +67,12 @@ def _data(result: "CloseResult | None", mode: Mode, days: tuple[date, date]) -> 
     }
 
 
-def news_of(result: "CloseResult") -> list[str]:
-    """Return what was compared, what is not proven, what waits and what came before, as lines."""
-    lines = [f"not proven: {said}" for said in result.unproven]
+def news_of(result: "CloseResult", *, said: str) -> list[str]:
+    """Return what is not proven, what waits and what came before, as lines, but for what was said.
+
+    `said` is the sentence as it was printed: a long one is cut.
+    """
+    lines = [f"not proven: {one}" for one in result.unproven if one not in said]
     lines += [format_waiting(row) for row in result.waiting]
     if result.previous is not None:
         lines.append(f"open items carried from {result.previous}")
@@ -96,7 +100,8 @@ def _body(data: dict[str, Any]) -> str:
 
     found = data["findings"]
     is_nothing_left = all(row["finding"] in findings.NOT_LEFT for row in found)
-    lines = [_NOTHING] if is_nothing_left else []
+    lines = [f"Look first: {said}" for said in data["look_first"]]
+    lines += [_NOTHING] if is_nothing_left else []
     lines += map(findings.in_words, found)
     lines += [f"Not proven: {said}" for said in data["unproven"]]
     lines += [format_waiting(row) for row in data["waiting"]]

@@ -266,7 +266,8 @@ def _print(result: "CloseResult", mode: Mode, days: tuple[date, date]) -> None:
         complain(result.sentence)
         return
     say(f"{mode.value} collections, business days {days[0]} to {days[1]}, East Africa Time")
-    say(safe(result.sentence, 600))
+    said = safe(result.sentence, 600)
+    say(said)
     for row in result.findings:
         if row["rows"]:
             say(safe(f"  {findings.in_words(row)}", 200))
@@ -275,7 +276,7 @@ def _print(result: "CloseResult", mode: Mode, days: tuple[date, date]) -> None:
         say(f"  {code:<24}{result.by_code[code]:>8,}  {rule.meaning}: {rule.action}")
     if result.receipts is not None:
         say(f"new receipts of the operator in the store: {result.receipts:,}")
-    for line in news_of(result):
+    for line in news_of(result, said=said):
         say(safe(line, 600))
     say(f"run {result.run_id}, pack in {safe(str(result.folder), 600)}")
     say(f"read report.html there; {'sign pack.xlsx' if result.verdict.may_sign else 'do not sign'}")

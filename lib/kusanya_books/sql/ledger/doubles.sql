@@ -6,6 +6,7 @@ SELECT
     l.collection_ids,
     l.first_at,
     l.last_at,
+    l.business_day,
     l.payments,
     l.amount,
     l.at_stake,

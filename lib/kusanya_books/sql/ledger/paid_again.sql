@@ -47,6 +47,7 @@ paid_again AS (
         string_agg(s.id, ' ' ORDER BY s.created_at, s.id) AS collection_ids,
         min(s.completed_at) AS first_at,
         max(s.completed_at) AS last_at,
+        max(s.business_day) AS business_day,
         count(*) AS payments,
         sum(s.amount)::BIGINT AS amount,
         bool_or(s.business_day BETWEEN {first_day} AND {last_day}) AS is_inside
@@ -64,6 +65,7 @@ SELECT
     p.collection_ids,
     p.first_at,
     p.last_at,
+    p.business_day,
     p.payments,
     p.amount,
     coalesce(second.refund, o.amount, 0) AS at_stake,
@@ -89,6 +91,7 @@ SELECT
     r.id_before || ' ' || r.id AS collection_ids,
     r.completed_before AS first_at,
     r.completed_at AS last_at,
+    r.business_day,
     2 AS payments,
     (2 * r.amount)::BIGINT AS amount,
     r.amount AS at_stake,
