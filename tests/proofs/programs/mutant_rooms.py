@@ -159,7 +159,11 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "notices": Room(
         ("kusanya.alarms.notices.notices",),
-        ("kusanya/alarms/test_alarm_watcher.py", "kusanya/alarms/test_outage_drill.py"),
+        (
+            "kusanya/alarms/test_notices.py",
+            "kusanya/alarms/test_alarm_watcher.py",
+            "kusanya/alarms/test_outage_drill.py",
+        ),
     ),
     "client": Room(
         (
