@@ -93,9 +93,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if any("::" in named for named in config.args):
         reached = max(reached, _TIERS.index("merge"))
     beyond = _TIERS[reached + 1 :]
-    dropped = [item for item in items if any(map(item.get_closest_marker, beyond))]
+    dropped = {item for item in items if any(map(item.get_closest_marker, beyond))}
     if dropped:
-        config.hook.pytest_deselected(items=dropped)
+        config.hook.pytest_deselected(items=list(dropped))
         items[:] = [item for item in items if item not in dropped]
     patience_s = _PATIENCE_S.get(config.getoption("--tier"))
     for item in items:
