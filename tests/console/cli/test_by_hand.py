@@ -231,9 +231,15 @@ def test_changes_of_the_service_are_reported_to_scripts_too(shop: Kusanya, tmp_p
     assert document(shop("faults", "clear", "--json")) == document(shop("faults", "show", "--json"))
 
 
-def test_json_for_scripts_holds_no_character_that_a_terminal_acts_on(shop: Kusanya) -> None:
+def test_json_for_scripts_holds_no_character_that_a_terminal_acts_on(
+    shop: Kusanya, tmp_path: Path
+) -> None:
     reference = "INV-\x9b31m\u202e\U000e0041"
-    shop("collect", "5000", "0754000001", reference)
+    code, _, err = shop("collect", "5000", "0754000001", reference)
+    assert (code, "looks like that of another order" in err) == (2, True)
+    with Store.open(tmp_path / "store.sqlite") as store:
+        made = datetime(2026, 3, 5, 9, tzinfo=UTC)
+        store.record(polled(1, made, reference=reference, phone="255754000001", mode=Mode.TEST))
     _, out, _ = shop("find", "0754000001", "--json")
     assert out.rstrip("\n").isprintable()
     assert json.loads(out)["data"][0]["reference"] == reference
