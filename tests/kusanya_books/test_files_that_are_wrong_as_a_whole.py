@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,6 @@ from kusanya_books.columns import ACCOUNTED
 from kusanya_books.judge.look_first import look_first
 from kusanya_books.judge.report import CloseResult, ReportVerdict
 from kusanya_books.request.close_request import CloseRequest
-from kusanya_books.request.tolerance import Tolerance
 from kusanya_console.cli.finance.notification import Notification, news_of
 
 NOON = datetime(2026, 3, 5, 9, tzinfo=UTC)
@@ -40,8 +39,10 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def books(amount: int = 1_000, *, day: str = "2026-03-05", currency: str = "TZS") -> str:
-    return HEADER + "".join(f"R-{n},{amount},{currency},{day}\n" for n in range(1, COUNT + 1))
+def books(
+    amount: int = 1_000, *, name: str = "R", day: str = "2026-03-05", currency: str = "TZS"
+) -> str:
+    return HEADER + "".join(f"{name}-{n},{amount},{currency},{day}\n" for n in range(1, COUNT + 1))
 
 
 def run(home: Path, text: str, **wanted: Any) -> CloseResult:
@@ -69,7 +70,10 @@ OF_ALL = (
         (books(1), (OF_ALL,)),
         (books(currency="KES"), (OF_ALL,)),
         (books(-1_000), (OF_ALL,)),
-        (books(day="2026-02-05"), (f"none of the 12 lines of the books is of this period: {SEE}",)),
+        (
+            books(name="Q", day="2026-02-05"),
+            (f"none of the 12 lines of the books is of this period: {SEE}",),
+        ),
         (HEADER, ("there is no line in the books: see whether they are the right file",)),
     ],
     ids=["right", "thousands", "currency", "sign", "month", "empty"],
@@ -92,15 +96,11 @@ def test_a_close_says_first_what_is_wrong_with_all_lines_of_its_books(
 
 
 @pytest.mark.usefixtures("no_settings", "papers_are_blank")
-def test_books_of_another_month_are_named_though_all_may_still_be_booked_in_time(
-    home: Path,
-) -> None:
-    found = run(
-        home, books(day="2026-02-05"), period="2026-03-05", tolerance=Tolerance(grace_days=31)
-    )
-    assert found.breaks == 0
-    assert found.verdict in {ReportVerdict.RECONCILED, ReportVerdict.NOT_PROVEN}
-    assert found.sentence.startswith("Look first: none of the 12 lines of the books")
+def test_books_that_are_a_day_behind_are_not_called_wrong(home: Path) -> None:
+    late: dict[str, Any] = {"period": "2026-03-05", "judged_on": date(2026, 3, 6)}
+    found = run(home, books(name="Q", day="2026-03-04"), **late)
+    assert (found.breaks, found.look_first) == (0, ())
+    assert sum(row["rows"] for row in found.waiting) == COUNT
 
 
 def test_a_notification_says_it_before_all_else(monkeypatch: pytest.MonkeyPatch) -> None:

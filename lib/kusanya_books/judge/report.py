@@ -152,7 +152,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def look_first(self) -> tuple[str, ...]:
-        """Return which files look wrong as a whole; empty as a rule."""
+        """Return which files look wrong as a whole; empty as a rule, and while all is in time.
+
+        Books that are a day behind have no line of a night, and are booked on the next.
+        """
+        if not self.breaks:
+            return ()
         has_books = self.inputs.ledger is not None
         return tuple(look_first.look_first(self.page("accounted").frame, has_books=has_books))
 

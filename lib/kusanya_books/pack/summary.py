@@ -157,7 +157,7 @@ def sentence(made: Report, verdict: ReportVerdict) -> str:
         agree = "The books agree with the service, and the bridge closes to zero."
         agree += f" Compared, of {_covered(made)}."
         but = f"The bridge closes to zero, and nothing is left to do but for {given}."
-        return f"{first}{but if given else agree}"
+        return but if given else agree
     within = " (within the limit)" if verdict is ReportVerdict.RECONCILED else ""
     parts = [f"breaks {made.breaks:,}"] if made.breaks else []
     parts += [f"{row.finding} {row.rows:,}" for row in columns.records(left)]
