@@ -1,5 +1,6 @@
 """Files made to hurt are refused in one line, in bounded memory, and never end the process."""
 
+import gzip
 import io
 import struct
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kusanya.errors import InputRefused
-from kusanya_books.read import files, movements
+from kusanya_books.read import files, guess, movements
 
 Make = Callable[[], bytes]
 SHEET = "xl/worksheets/sheet1.xml"
@@ -22,7 +23,7 @@ READ = """
 import resource, sys
 from pathlib import Path
 from kusanya.errors import InputRefused
-from kusanya_books.read import files, movements
+from kusanya_books.read import files, guess, movements
 import openpyxl, xlrd, mt940, defusedxml.ElementTree
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 limit = used + {limit}
@@ -163,6 +164,49 @@ STATEMENTS: dict[str, tuple[Make, str]] = {
     "a list of JSON": (lambda: b"[1]", "is JSON and no table"),
     "zeros": (lambda: bytes(1_000), "has no column"),
 }
+
+
+def _packed(*parts: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as packed:
+        for part in parts:
+            packed.writestr(part, "<x/>")
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("a.docx", _packed("[Content_Types].xml", "word/document.xml"), "is a text document"),
+        ("a.pptx", _packed("[Content_Types].xml", "ppt/presentation.xml"), "is a slide show"),
+        ("a.ods", _packed("mimetype", "content.xml"), "is an OpenDocument file; save it as XLSX"),
+        ("a.numbers", _packed("Index/Document.iwa"), "is a file of Numbers; save it as XLSX"),
+        ("a.zip", _packed("books.csv"), "is an archive; take the file that is wanted out of it"),
+        ("a.xlsx", _packed(), "is not an XLSX file"),
+        ("b.xlsx", _packed("xl/nothing.xml"), "is not an XLSX file"),
+        ("c.xlsx", b"PK\x03\x04 and no more", "is not an XLSX file"),
+        (
+            "d.xlsx",
+            bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600) + "EncryptedPackage".encode("utf-16-le"),
+            "is protected by a password; save it as XLSX or CSV",
+        ),
+        ("a.csv.gz", gzip.compress(b"a,b"), "is a packed file and no table"),
+        ("a.jpg", b"\xff\xd8\xff\xe0JFIF", "is a picture and no table"),
+        ("a.png", b"\x89PNG\r\n", "is a picture and no table"),
+        ("a.eml", b"Received: from x", "is an e-mail and no table"),
+        ("a.xls", b"\xef\xbb\xbf<HTML><table>", "is a web page and no table"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_file_of_another_program_is_called_what_it_is(
+    tmp_path: Path, name: str, data: bytes, says: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    for read in (guess.guess, files.ledger):
+        with pytest.raises(InputRefused) as refused:
+            read(path)
+        assert str(refused.value).startswith(f"{name} {says}")
 
 
 @pytest.mark.merge

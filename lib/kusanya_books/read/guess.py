@@ -158,7 +158,7 @@ class _Looks:
         self.known: list[str] = []
         form = Layout(sheet=sheet)
         if spreadsheets.is_text(path, data):
-            text = text_files.decode(path.name, data, form)
+            text = spreadsheets.as_text(path, data, form)
             self.encoding = text.encoding if text.notes else None
             mark = max(
                 text_files.DELIMITERS,

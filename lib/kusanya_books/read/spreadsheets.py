@@ -30,8 +30,12 @@ _NO_TABLES: Final = {
     "a PDF": (b"%pdf",),
     "a text document": (b"{\\rtf",),
     "JSON": (b"{", b"["),
+    "a packed file": (b"\x1f\x8b",),
+    "a picture": (b"\xff\xd8\xff", b"\x89png"),
+    "an e-mail": (b"received: ", b"return-path: ", b"delivered-to: ", b"mime-version: "),
 }
-"""What a file is that begins so."""
+"""What a file is that begins so, in small letters and behind a byte order mark."""
+_MARK: Final = b"\xef\xbb\xbf"
 _START: Final = 200
 
 
@@ -72,7 +76,7 @@ def read(
         found_ = grid(path, data, layout, fits, unpacked_max=unpacked_max)
         name = path.name if layout.sheet is None else f"{path.name}#{layout.sheet}"
         return msgspec.structs.replace(_sheet(path, found_, digest), name=name)
-    text = _text(path, data, layout)
+    text = as_text(path, data, layout)
     found = text_files.quick(text, layout, fits)
     if found is None:
         return _sheet(path, text_files.read(text, layout, fits), digest)
@@ -99,11 +103,12 @@ def grid(
         return excel.xls(path.name, data, layout, fits)
     if not is_text(path, data):
         return excel.xlsx(path.name, data, layout, fits, unpacked_max=unpacked_max)
-    return text_files.read(_text(path, data, layout), layout, fits)
+    return text_files.read(as_text(path, data, layout), layout, fits)
 
 
-def _text(path: Path, data: bytes, layout: Layout) -> text_files.Text:
-    begins = data[:_START].lstrip().lower()
+def as_text(path: Path, data: bytes, layout: Layout) -> text_files.Text:
+    """Return a file as text. Raises InputRefused where it plainly is no table."""
+    begins = data[:_START].removeprefix(_MARK).lstrip().lower()
     for kind, starts in _NO_TABLES.items():
         if begins.startswith(starts):
             raise InputRefused(

@@ -29,9 +29,22 @@ _NAMED: Final = 12
 """Sheets that a refusal names."""
 _BROKEN: Final = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError, RuntimeError),
-    *(SyntaxError, TypeError, ValueError, struct.error, zipfile.BadZipFile, zlib.error),
+    *(OSError, SyntaxError, TypeError, ValueError),
+    *(struct.error, zipfile.BadZipFile, zlib.error),
 )
 """What the two libraries raise for a file that is damaged or only pretends."""
+_OTHERS: Final = {
+    "mimetype": "is an OpenDocument file; save it as XLSX or CSV",
+    "word/": "is a text document and no table; save it, or ask for it, as XLSX or CSV",
+    "ppt/": "is a slide show and no table; save it, or ask for it, as XLSX or CSV",
+    "Index/": "is a file of Numbers; save it as XLSX or CSV",
+    "xl/": "is not an XLSX file",
+    "": "is an archive; take the file that is wanted out of it",
+}
+"""What a packed file is that has a part whose name begins so."""
+_PROTECTED: Final = "is protected by a password; save it as XLSX or CSV"
+_ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
+"""The name of the part that holds an XLSX which is protected by a password."""
 _Cell = tuple[str | None, str]
 """Text, and what it was: text, number or date."""
 _Sheets = dict[str, Iterable[list[_Cell]]]
@@ -49,7 +62,7 @@ def xlsx(name: str, data: bytes, layout: Layout, fits: Fits | None, *, unpacked_
     except InputRefused:
         raise
     except (openpyxl.utils.exceptions.InvalidFileException, *_BROKEN):
-        raise InputRefused(f"{name} is not an XLSX file") from None
+        raise InputRefused(f"{name} {_other(data)}") from None
     finally:
         if book is not None:
             book.close()
@@ -58,6 +71,8 @@ def xlsx(name: str, data: bytes, layout: Layout, fits: Fits | None, *, unpacked_
 def xls(name: str, data: bytes, layout: Layout, fits: Fits | None) -> Grid:
     """Return the rows of one sheet of an XLS file. Raises InputRefused with what to change."""
     xlrd: Any = import_module("xlrd")
+    if _ENCRYPTED in data:
+        raise InputRefused(f"{name} {_PROTECTED}")
     if len(data) > XLS_MAX:
         raise InputRefused(f"{name} is larger than {XLS_MAX:,} bytes; save it as XLSX or CSV")
     try:
@@ -70,10 +85,24 @@ def xls(name: str, data: bytes, layout: Layout, fits: Fits | None) -> Grid:
         raise
     except (xlrd.XLRDError, import_module("xlrd.compdoc").CompDocError) as error:
         protected = "encrypted" in str(error).lower()
-        why = "is protected by a password" if protected else "is not an XLS file"
-        raise InputRefused(f"{name} {why}; save it as XLSX or CSV") from None
+        why = _PROTECTED if protected else "is not an XLS file; save it as XLSX or CSV"
+        raise InputRefused(f"{name} {why}") from None
     except _BROKEN:
         raise InputRefused(f"{name} is not an XLS file") from None
+
+
+def _other(data: bytes) -> str:
+    """Return what a file is that is no XLSX, by the names of its parts, and what to do."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as packed:
+            parts = packed.namelist()
+    except _BROKEN:
+        parts = []
+    return next(
+        why
+        for begin, why in _OTHERS.items()
+        if any(part.startswith(begin) for part in parts or ["xl/"])
+    )
 
 
 class _Lines:
