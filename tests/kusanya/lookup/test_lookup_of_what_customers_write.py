@@ -132,6 +132,17 @@ def test_a_phone_that_is_shown_by_its_end_is_found(
     assert ask(store, "0755***777").count == 0
 
 
+def test_a_reference_beside_the_end_of_a_phone_is_what_is_meant(store: Store) -> None:
+    found = ask(store, "INV-000004, phone ending in 851")
+    assert ways(found) == [("INV-000004", MatchKind.REFERENCE)]
+
+
+def test_a_very_long_text_is_looked_through_as_far_as_it_is_read(store: Store) -> None:
+    text = "INV-000001 " + "na " * 5_000
+    found = ask(store, text)
+    assert (ways(found), found.text) == ([("INV-000001", MatchKind.REFERENCE)], text.strip())
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

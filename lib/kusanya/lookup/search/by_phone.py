@@ -82,8 +82,10 @@ def by_short_phone_end(store: Store, question: LookupQuestion) -> Candidates:
 
 def by_masked_phone(store: Store, question: LookupQuestion) -> Candidates:
     """Return what was asked of the one phone of which a text shows, or says, only the end."""
-    masked = {(found["begin"] or "", found["end"] or found["said"]) for found in
-              _MASKED.finditer(question.text)}  # fmt: skip
+    masked = {
+        (found["begin"] or "", found["end"] or found["said"])
+        for found in _MASKED.finditer(question.text)
+    }
     if len(masked) != 1:
         return Candidates()
     ((begin, end),) = masked

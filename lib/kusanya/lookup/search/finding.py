@@ -43,11 +43,12 @@ _HIDDEN: Final = (
     "phones are hidden from this login, so nothing is known of one: look for the reference or the "
     "receipt, or with a login of kusanya_ask"
 )
-_OF_SENTENCES: Final = (by_masked_phone, by_words, by_amount_in_sentence)
+_OF_SENTENCES: Final = (by_words, by_masked_phone, by_amount_in_sentence)
 """What is looked for in a text that is more than a name or an amount."""
 _SENTENCE: Final = 90
 """Characters above which a text is no id, reference or amount."""
 _READ: Final = 4_000
+"""So many characters of a longer text are looked through."""
 _M = TypeVar("_M", Match, CreationMatch)
 
 
@@ -104,9 +105,9 @@ def _of_sentence(
     store: Store, question: LookupQuestion, reading: confirmations.MessageReading
 ) -> LookupResult:
     """Return what a customer's own words name, or a message that confirms nothing as it stands."""
-    question = msgspec.structs.replace(question, text=question.text[:_READ])
+    asked, question = question.text, msgspec.structs.replace(question, text=question.text[:_READ])
     tried = LookupResult(
-        text=question.text,
+        text=asked,
         trouble=reading.reason if reading.is_message else None,
         phones=len(phones_in(question.text)[0]),
         is_message=reading.is_message,
