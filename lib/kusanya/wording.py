@@ -13,6 +13,7 @@ import msgspec
 from kusanya.domain.business_day import EAT
 from kusanya.domain.failure_codes import FAILURE_CODES
 from kusanya.domain.status import CODED, CONTRADICTION, OPEN, PAID, Status, Words
+from kusanya.domain.swahili_numbers import ONES, TENS
 from kusanya.say import Language, Said
 from kusanya.text import safe
 
@@ -48,6 +49,7 @@ _NAMED: Final = frozenset(Status)
 CREATED_LATE: Final = "created_late"
 UNKNOWN_OUTCOME: Final = "unknown_outcome"
 WHICH_PAYMENT: Final = "which_payment"
+NEVER_ASKED: Final = "never_asked"
 OTHER: Final = "other"
 
 LATE_AFTER: Final = timedelta(minutes=3)
@@ -81,12 +83,70 @@ _WORDS: Final[dict[str, Words]] = {
             "anything about it."
         ),
     ),
+    NEVER_ASKED: Words(
+        english="No payment request has been sent for this order yet.",
+        swahili="Bado hakuna ombi la malipo lililotumwa kwa oda hii.",
+        support_step="See whether the order was placed, and send a request if it was.",
+        may_prompt=True,
+    ),
     CONTRADICTION: Words(
         english="We have two different answers about this payment. Please do not pay again.",
         swahili="Tuna majibu mawili tofauti kuhusu malipo haya. Tafadhali usilipe tena.",
         support_step="Escalate with the evidence card; send no prompt.",
     ),
 }
+
+
+_HELD_BACK: Final[dict[str, Words]] = {
+    "attempts": Words(
+        english="We have sent as many payment requests for this order as we send.",
+        swahili="Tumetuma maombi yote ya malipo tunayoweza kutuma kwa oda hii.",
+        step_english="Please contact us to pay it.",
+        step_swahili="Tafadhali wasiliana nasi ili kuilipa.",
+        support_step="See why the attempts failed before you ask for another one.",
+    ),
+    "phone_hour": Words(
+        english="We have sent several payment requests to this phone within an hour.",
+        swahili="Tumetuma maombi kadhaa ya malipo kwenye simu hii ndani ya saa moja.",
+        step_english="Please try again in an hour.",
+        step_swahili="Tafadhali jaribu tena baada ya saa moja.",
+        support_step="Wait: the limit of the phone ends by itself.",
+        may_prompt=True,
+    ),
+    "phone_day": Words(
+        english="We have sent many payment requests to this phone within a day.",
+        swahili="Tumetuma maombi mengi ya malipo kwenye simu hii ndani ya siku moja.",
+        step_english="Please try again tomorrow.",
+        step_swahili="Tafadhali jaribu tena kesho.",
+        support_step="Wait: the limit of the phone ends by itself.",
+        may_prompt=True,
+    ),
+    "wrong_pins": Words(
+        english="The PIN was not correct several times, and your network may lock it.",
+        swahili="Namba ya siri ilikosewa mara kadhaa, na mtandao wako unaweza kuifunga.",
+        step_english="Please try again in an hour.",
+        step_swahili="Tafadhali jaribu tena baada ya saa moja.",
+        support_step="Wait an hour, or let the customer ask the network for a new PIN.",
+        may_prompt=True,
+    ),
+    "channel_down": Words(
+        english="The payment service of your network is not available now.",
+        swahili="Huduma ya malipo ya mtandao wako haipatikani kwa sasa.",
+        step_english="Please pay by another network, or wait.",
+        step_swahili="Tafadhali lipa kwa mtandao mwingine au subiri.",
+        support_step="Wait for the network, or offer another one.",
+        may_prompt=True,
+    ),
+}
+"""By the limit that held a prompt back; the longest that it may take is what is promised."""
+
+
+def advise_held_back(limit: str) -> Advice:
+    """Return what to say where a limit of `orders.Limits` held a prompt back, or a channel is down.
+
+    Raises KeyError for any other name.
+    """
+    return _advice(limit, _HELD_BACK[limit])
 
 
 def advise(
@@ -107,8 +167,10 @@ def advise(
     if status in PAID and amount is None:
         raise ValueError("the sentence about a payment names its amount")
     topic = _topic(status, failure_code, late=late)
-    words = _WORDS[topic]
-    paid = "" if amount is None else money(amount, currency)
+    return _advice(topic, _WORDS[topic], "" if amount is None else money(amount, currency))
+
+
+def _advice(topic: str, words: Words, paid: str = "") -> Advice:
     return Advice(
         topic=str(topic),
         english=Wording(
@@ -140,7 +202,7 @@ def _topic(status: str, failure_code: str | None, *, late: bool) -> str:
     return status if status in _STATUSES else CREATED_LATE
 
 
-_STATUSES: Final = frozenset({*Status, CONTRADICTION, UNKNOWN_OUTCOME, WHICH_PAYMENT})
+_STATUSES: Final = frozenset({*Status, CONTRADICTION, UNKNOWN_OUTCOME, WHICH_PAYMENT, NEVER_ASKED})
 
 
 def is_late(created_at: datetime, *, now: datetime) -> bool:
@@ -174,19 +236,6 @@ _HOURS: Final = (
     "saa tano",
 )
 """The Swahili clock counts from six, morning and evening; the index is the hour modulo 12."""
-_UNITS: Final = (
-    "",
-    "moja",
-    "mbili",
-    "tatu",
-    "nne",
-    "tano",
-    "sita",
-    "saba",
-    "nane",
-    "tisa",
-)
-_TENS: Final = ("", "kumi", "ishirini", "thelathini", "arobaini", "hamsini")
 # From which hour on a part of the day has its name.
 _PARTS: Final = ((4, "alfajiri"), (6, "asubuhi"), (12, "mchana"), (16, "jioni"), (19, "usiku"))
 
@@ -237,8 +286,10 @@ def _minutes(minute: int) -> str:
     special = {0: "", 15: " na robo", 30: " na nusu"}
     if minute in special:
         return special[minute]
-    tens, units = divmod(minute, 10)
-    words = " na ".join(word for word in (_TENS[tens], _UNITS[units]) if word)
+    tens, ones = divmod(minute, 10)
+    words = (
+        " na ".join((*TENS[tens - 1 : tens], *ONES[ones - 1 : ones])) if tens else ONES[ones - 1]
+    )
     return f" na dakika {words}"
 
 

@@ -6,8 +6,16 @@ import pytest
 
 from kusanya import wording
 from kusanya.domain.failure_codes import FAILURE_CODES
+from kusanya.orders import Limits
 from kusanya.say import Language, in_language
-from kusanya.wording import advise, clock_english, clock_swahili, is_late, money
+from kusanya.wording import (
+    advise,
+    advise_held_back,
+    clock_english,
+    clock_swahili,
+    is_late,
+    money,
+)
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -113,8 +121,10 @@ def test_a_success_names_the_amount_in_whole_shillings() -> None:
 
 
 def every_advice() -> list[wording.Advice]:
-    states = ["created", "expired", "contradiction", "unknown_outcome"]
+    states = ["created", "expired", "contradiction", "unknown_outcome", "never_asked"]
+    limits = {*Limits.__struct_fields__, "channel_down"}
     return [
+        *(advise_held_back(limit) for limit in sorted(limits)),
         *(advise(status) for status in states),
         advise("created", late=True),
         advise("succeeded", amount=5),
@@ -135,6 +145,14 @@ def test_no_wording_asks_for_a_pin_promises_a_refund_or_leaves_a_blank(
         for never in ("refund", "tell us your pin", "send us your pin", "rudisha"):
             assert never not in said
     assert advice.support_step
+
+
+def test_an_order_that_was_asked_for_often_enough_is_not_offered_again() -> None:
+    assert not advise_held_back("attempts").may_prompt
+    for limit in ("phone_hour", "phone_day", "wrong_pins", "channel_down"):
+        assert advise_held_back(limit).may_prompt
+    with pytest.raises(KeyError):
+        advise_held_back("none")
 
 
 @pytest.mark.parametrize("status", ["created", "succeeded", "contradiction", "unknown_outcome"])

@@ -30,7 +30,7 @@ def shop(store: Store, client: AsyncClient, secret: str, mode: Mode) -> FastAPI:
     async def pay(reference: str, checkout: Checkout) -> dict[str, str]:
         # A click too many, or a second worker, says the same again: that is always right.
         order = await orders.pay_async(store, client, reference, amount=5000, phone=checkout.phone)
-        words = "" if order.customer is None else order.customer.swahili.sentence
+        words = order.customer.swahili.sentence
         return {"status": order.status, "say": words}
 
     @app.get("/orders/{reference}/payment")

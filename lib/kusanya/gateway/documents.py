@@ -82,7 +82,7 @@ class OrderDocument(msgspec.Struct, frozen=True, kw_only=True):
     collection: Payment | None
     wait_s: float | None
     """After how many seconds another look may bring something new."""
-    customer: Customer | None
+    customer: Customer
     not_asked: Held | None
 
     @staticmethod
@@ -107,7 +107,7 @@ class OrderDocument(msgspec.Struct, frozen=True, kw_only=True):
                 failure_code=row.failure_code,
             ),
             wait_s=order.wait_s,
-            customer=None if said is None else _customer(said.english, said.swahili),
+            customer=_customer(said.english, said.swahili),
             not_asked=None if held is None else Held(limit=held.limit, wait_s=held.wait_s),
         )
 

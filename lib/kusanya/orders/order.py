@@ -19,7 +19,7 @@ from kusanya.store.records.order import (
     judge,
 )
 from kusanya.wire import Mode
-from kusanya.wording import UNKNOWN_OUTCOME, Advice, advise, is_late
+from kusanya.wording import NEVER_ASKED, UNKNOWN_OUTCOME, Advice, advise, advise_held_back, is_late
 
 _SOON_S: Final = 2.0
 """After so many seconds an open prompt, or an answer that is awaited, is worth another look."""
@@ -49,8 +49,9 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     wait_s: float | None
     """After how many seconds another look, or another `pay`, may bring something new; None where
     only a person or the customer can."""
-    customer: Advice | None
-    """What to tell the customer, in English and Swahili; None before the first attempt."""
+    customer: Advice
+    """What to tell the customer, in English and Swahili: why no prompt was sent now, where a limit
+    held it back, else what the order has come to."""
     not_asked: NotAsked | None = None
     """What held a prompt back that was safe otherwise."""
 
@@ -85,19 +86,16 @@ def order_of(facts: OrderFacts, *, now: datetime, not_asked: NotAsked | None = N
     )
 
 
-def _words(found: OrderJudgement, not_asked: NotAsked | None, *, now: datetime) -> Advice | None:
+def _words(found: OrderJudgement, not_asked: NotAsked | None, *, now: datetime) -> Advice:
     row = found.collection
-    down = None if not_asked is None else not_asked.channel
-    if down is not None and down.english is not None and down.swahili is not None:
-        return Advice(
-            topic="channel_down",
-            english=down.english,
-            swahili=down.swahili,
-            support_step="Wait for the network, or offer another one.",
-            may_prompt=True,
-        )
+    if not_asked is not None:
+        held = advise_held_back(not_asked.limit)
+        down = not_asked.channel
+        if down is None or down.english is None or down.swahili is None:
+            return held
+        return msgspec.structs.replace(held, english=down.english, swahili=down.swahili)
     if found.reason is OrderReason.NEVER_ASKED:
-        return None
+        return advise(NEVER_ASKED)
     if found.reason is OrderReason.CONTRADICTION:
         return advise(CONTRADICTION)
     if row is None or found.status is OrderStatus.NEEDS_PERSON:

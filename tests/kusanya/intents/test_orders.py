@@ -28,7 +28,7 @@ from kusanya.orders.paying import Wish, paying
 from kusanya.store import Store
 from kusanya.store.records import IntentState
 from kusanya.wire import Mode, decode_collection
-from kusanya.wording import UNKNOWN_OUTCOME, advise
+from kusanya.wording import NEVER_ASKED, UNKNOWN_OUTCOME, advise, advise_held_back
 
 paying_module: Any = import_module("kusanya.orders.paying")
 PHONE = "0754 000 001"
@@ -72,7 +72,6 @@ def shop(store: Store, new_client: NewClient) -> Shop:
 def test_an_order_is_asked_for_once_until_it_is_paid(shop: Shop) -> None:
     first = shop.pay()
     assert (first.status, first.reason) == (OrderStatus.ASKED, OrderReason.PROMPT_OPEN)
-    assert first.customer is not None
     assert "Enter your PIN" in first.customer.english.sentence
     assert shop.pay(phone="0754 000 002").status is OrderStatus.ASKED, "a prompt is open"
     shop.end("col_1", "succeeded")
@@ -81,7 +80,6 @@ def test_an_order_is_asked_for_once_until_it_is_paid(shop: Shop) -> None:
         assert order.wait_s is None
         assert order.collection is not None
         assert order.collection.id == "col_1"
-        assert order.customer is not None
         assert "We have received your payment of TZS 5,000" in order.customer.english.sentence
     assert shop.made == ["col_1"]
 
@@ -169,7 +167,6 @@ def test_a_contradiction_and_a_receipt_wait_for_a_person(shop: Shop) -> None:
     shop.end("col_1", "expired")
     order = shop.pay()
     assert (order.status, order.reason) == (OrderStatus.NEEDS_PERSON, OrderReason.CONTRADICTION)
-    assert order.customer is not None
     assert "do not pay again" in order.customer.english.sentence
     assert shop.made == ["col_1"]
 
@@ -205,6 +202,9 @@ def test_limits_hold_a_prompt_back_and_say_for_how_long(
     assert (order.status, order.not_asked, order.wait_s) == (
         OrderStatus.UNPAID, held, held.wait_s,
     )  # fmt: skip
+    assert order.customer == advise_held_back(held.limit)
+    known = orders.get(shop.store, "order-1", mode=Mode.TEST).customer
+    assert known == advise("failed", failure_code=code)
     assert len(shop.made) == 2
     shop.service.clock.pass_by(timedelta(seconds=held.wait_s or 0))
     after = shop.pay(limits=limits)
@@ -223,6 +223,15 @@ def test_a_till_that_allows_more_prompts_than_a_page_holds_is_held_back_by_its_o
     assert (held.status, held.not_asked and held.not_asked.limit) == (
         OrderStatus.UNPAID, "phone_hour",
     )  # fmt: skip
+
+
+def test_a_customer_whose_first_prompt_is_held_back_is_told_why(shop: Shop) -> None:
+    assert orders.get(shop.store, "order-1", mode=Mode.TEST).customer == advise(NEVER_ASKED)
+    for number in range(2):
+        shop.store.record(ended(number, shop, phone="255754000001"))
+    held = shop.pay(limits=Limits(phone_hour=2))
+    assert (held.status, held.attempts) == (OrderStatus.UNPAID, ())
+    assert held.customer == advise_held_back("phone_hour")
 
 
 @pytest.mark.parametrize("name", Limits.__struct_fields__)
@@ -470,7 +479,6 @@ def test_no_prompt_is_sent_into_a_channel_that_is_down_where_the_shop_wants_it_s
     assert (held.status, held.attempts, shop.made) == (OrderStatus.UNPAID, (), [])
     assert held.not_asked is not None
     assert (held.not_asked.limit, held.wait_s) == ("channel_down", 60)
-    assert held.customer is not None
     assert held.customer.english.sentence.startswith("Payments by M-Pesa are delayed since")
     assert held.customer.may_prompt, "another phone, or later"
     assert shop.pay(unless_down=True, phone="0688 000 001").status is OrderStatus.ASKED

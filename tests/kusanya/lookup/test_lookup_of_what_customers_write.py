@@ -18,6 +18,7 @@ from kusanya.lookup.search.amounts import read_amount, read_amount_in
 from kusanya.lookup.search.in_figures import in_figures
 from kusanya.store import Store
 from kusanya.wire import Mode
+from kusanya.wording import clock_swahili
 
 PHONE = "255674799851"
 LATE = day_start(NOW) + timedelta(hours=23, minutes=59)
@@ -228,6 +229,14 @@ def test_of_a_sentence_what_can_be_nothing_else_is_read(
     assert (None if read is None else (read.amount, read.sentence)) == (
         None if amount is None else (amount, times)
     )
+
+
+@given(st.integers(0, 24 * 60 - 1))
+def test_the_time_that_we_say_in_swahili_is_read(minute: int) -> None:
+    at = day_start(NOW) + timedelta(minutes=minute)
+    read = read_amount(f"5000 {clock_swahili(at)}", now=LATE, day=day_start)
+    assert read is not None
+    assert read.at == at
 
 
 @given(

@@ -37,7 +37,7 @@ _MONEY: Final = re.compile(
 )
 _BARE: Final = re.compile(r"(?!20[2-4][0-9]$)[1-9][0-9]{3,7}")
 """Such digits may be an amount in a sentence; fewer are a number of things, or a year."""
-_OF_DAY: Final = "asubuhi|mchana|alasiri|jioni|usiku"
+_OF_DAY: Final = "alfajiri|asubuhi|mchana|alasiri|jioni|usiku"
 _TIME: Final = re.compile(
     r"(?:saa\s+)?([0-9]{1,2})(?:[:.h]([0-5][0-9])(?::[0-5][0-9])?\s*"
     rf"(am|pm|{_OF_DAY})?|\s*(am|pm)|(?<=saa .)\s*({_OF_DAY})|(?<=saa ..)\s*({_OF_DAY}))"
@@ -72,6 +72,7 @@ _AROUND: Final = re.compile(
 )
 _MOST_AROUND: Final = timedelta(hours=12)
 _PARTS: Final = {
+    "alfajiri": (4, 6),
     "morning": (5, 12),
     "asubuhi": (5, 12),
     "mchana": (11, 16),
@@ -309,7 +310,7 @@ def _hour(hour: int, named: str) -> int:
     match named:
         case "am" | "pm":
             return hour % 12 + (12 if named == "pm" else 0)
-        case "asubuhi":
+        case "alfajiri" | "asubuhi":
             return (hour + 6) % 12
         case "mchana" | "alasiri":
             return hour + 6

@@ -7,21 +7,18 @@ import re
 from itertools import pairwise
 from typing import Final
 
-_ONES: Final = ("moja", "mbili", "tatu", "nne", "tano", "sita", "saba", "nane", "tisa")
-_TENS: Final = (
-    *("kumi", "ishirini", "thelathini", "arobaini", "hamsini"),
-    *("sitini", "sabini", "themanini", "tisini"),
-)
+from kusanya.domain.swahili_numbers import ONES, TENS
+
 _WORTH: Final = {
-    **{word: number for number, word in enumerate(_ONES, start=1)},
-    **{word: 10 * number for number, word in enumerate(_TENS, start=1)},
+    **{word: number for number, word in enumerate(ONES, start=1)},
+    **{word: 10 * number for number, word in enumerate(TENS, start=1)},
 }
 UNITS: Final = {"mia": 100, "elfu": 1_000, "laki": 100_000, "milioni": 1_000_000}
 """What stands before a number and multiplies it."""
 _OF_UNITS: Final = "|".join(UNITS)
 _IN_WORDS: Final = re.compile(
     rf"\b(saa|dakika|{_OF_UNITS})\s+"
-    rf"(?:({'|'.join(_TENS)})(?:\s+na\s+({'|'.join(_ONES)}))?|({'|'.join(_ONES)}))\b"
+    rf"(?:({'|'.join(TENS)})(?:\s+na\s+({'|'.join(ONES)}))?|({'|'.join(ONES)}))\b"
 )
 _HOUR: Final = re.compile(
     r"\bsaa\s+([0-9]{1,2})\s+"
