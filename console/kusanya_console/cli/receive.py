@@ -116,7 +116,7 @@ def receive(
     chosen = profile_of(profile, store)
     if mode is not None:
         chosen = replace(chosen, mode=mode, mode_given=True)
-    its_mode = _usable(chosen.need_mode)
+    its_mode = _usable(chosen.need_mode, has_option=True)
 
     given = _usable(parse_endpoint_secrets, ",".join(secret)) if secret else chosen.endpoints
     endpoints = _usable(_endpoints, given, its_mode)

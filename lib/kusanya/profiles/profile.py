@@ -57,16 +57,20 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         return f"Profile(name={self.name!r}, mode={self.mode.value!r}, base_url={self.base_url!r})"
 
-    def need_mode(self) -> Mode:
-        """Return the mode that was given; raises ConfigurationError where it would be a guess."""
-        if not self.mode_given:
-            raise ConfigurationError(
-                Said(
-                    "no mode: give --mode test or --mode live, set KUSANYA_MODE, or write mode in "
-                    "profile {name}"
-                ).of(name=f"{self.name!r}")
+    def need_mode(self, *, has_option: bool = False) -> Mode:
+        """Return the mode that was given; raises ConfigurationError where it would be a guess.
+
+        `has_option` says whether who asks for it takes --mode.
+        """
+        if self.mode_given:
+            return self.mode
+        said = Said("no mode: set KUSANYA_MODE to test or live, or write mode in profile {name}")
+        if has_option:
+            said = Said(
+                "no mode: give --mode test or --mode live, set KUSANYA_MODE, or write mode in "
+                "profile {name}"
             )
-        return self.mode
+        raise ConfigurationError(said.of(name=f"{self.name!r}"))
 
     def need_base_url(self) -> str:
         """Return the service's address; raises ConfigurationError where none is known."""

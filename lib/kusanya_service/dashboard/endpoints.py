@@ -84,7 +84,7 @@ class EndpointRoutes:
             said = str(error)
             if mode == Mode.TEST:
                 host = f"[{target.host}]" if ":" in target.host else target.host
-                said += f"; a service started with --allow-local {host}:{target.port} takes it"
+                said += f"; kusanya service --allow-local {host}:{target.port} takes it"
             raise ApiError(422, "endpoint_not_public", said, param="url") from None
         except (HostUnresolved, TimeoutError):
             # A name may come to life later; it is judged again at every attempt.

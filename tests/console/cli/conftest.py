@@ -6,6 +6,7 @@ from pathlib import Path
 from shutil import copy
 
 import pytest
+from tests.console.named_options import unknown_options
 from tests.console.seeding import NOW, Seed
 
 from kusanya.clock import ManualClock
@@ -23,7 +24,10 @@ ActionResult = tuple[int, str, str]
 def kusanya(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Iterator[Callable[..., ActionResult]]:
-    """Yield a function that runs the command line and tells how it ended."""
+    """Yield a function that runs the command line and tells how it ended.
+
+    A complaint that names an option which the command does not have fails every test that sees it.
+    """
     config = tmp_path / "empty.toml"
     config.touch()
     monkeypatch.setenv("KUSANYA_CONFIG", str(config))
@@ -36,6 +40,8 @@ def kusanya(
         with pytest.raises(SystemExit) as ended:
             main()
         said = capsys.readouterr()
+        if said.err.startswith("kusanya: "):
+            assert unknown_options(arguments, said.err) == [], said.err
         return int(ended.value.code or 0), said.out, said.err
 
     yield run

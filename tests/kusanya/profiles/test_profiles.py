@@ -65,8 +65,10 @@ def test_without_any_file_the_defaults_are_a_test_profile(no_file: dict[str, str
 def test_a_mode_that_nobody_said_is_not_taken_for_one(
     no_file: dict[str, str], environ: dict[str, str]
 ) -> None:
-    with pytest.raises(ConfigurationError, match="--mode test or --mode live, set KUSANYA_MODE"):
+    with pytest.raises(ConfigurationError, match="no mode: set KUSANYA_MODE to test or live"):
         load(environ=no_file).need_mode()
+    with pytest.raises(ConfigurationError, match="--mode test or --mode live, set KUSANYA_MODE"):
+        load(environ=no_file).need_mode(has_option=True)
     assert load(environ={"KUSANYA_MODE": "live"}).need_mode() is Mode.LIVE
     assert load("rehearsal", environ=environ).need_mode() is Mode.TEST
 
