@@ -76,7 +76,7 @@ class Gateway:
 
     def __init__(self, store: Store, client: Client, *, mode: Mode, token: Secret) -> None:
         self._store, self._client, self._mode = store, client, Mode(mode)
-        self._token = f"Bearer {token.reveal()}".encode()
+        self._token = token.reveal().encode()
         self._by = f"gateway {socket.gethostname()} {os.getpid()}"
         # While the service does not answer, a payment holds its thread: reading has its own.
         self._paying = ThreadPoolExecutor(_PAYING, thread_name_prefix="paying")
@@ -99,9 +99,10 @@ class Gateway:
         path = raw.partition(b"?")[0].decode("latin-1")
         if (scope["method"], path) == ("GET", "/openapi.json"):
             return _page(openapi())
-        given = dict(scope["headers"]).get(b"authorization", b"")
-        if not hmac.compare_digest(given, self._token):
-            raise _Refused(HTTPStatus.UNAUTHORIZED, "unauthorized", "show the gateway's token")
+        scheme, _, given = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
+        if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), self._token):
+            why = "show the gateway's token, as Authorization: Bearer TOKEN"
+            raise _Refused(HTTPStatus.UNAUTHORIZED, "unauthorized", why)
         return await self._carry_out(scope, path, receive)
 
     async def _carry_out(self, scope: Scope, path: str, receive: Receive) -> PageAnswer:

@@ -47,12 +47,14 @@ def ask(store: Store, payment_service: PaymentService) -> Iterator[Ask]:
     gateway = Gateway(store, client, mode=Mode.TEST, token=Secret(TOKEN))
     server = serve_app(gateway)
 
-    def send(method: str, path: str, json: Any = None, token: str = TOKEN) -> httpx.Response:
+    def send(
+        method: str, path: str, json: Any = None, token: str = TOKEN, scheme: str = "Bearer "
+    ) -> httpx.Response:
         answer = httpx.request(
             method,
             f"{server.url.rstrip('/')}{path}",
             json=json,
-            headers={"authorization": f"Bearer {token}"},
+            headers={"authorization": f"{scheme}{token}"},
             timeout=60,
         )
         described(method, path, answer)
@@ -393,6 +395,13 @@ def test_without_the_token_nothing_is_told_but_what_there_is(ask: Ask) -> None:
         answer = ask("GET", "/v1/channels", token=token)
         assert answer.status_code == 401
         assert TOKEN not in answer.text
+    for scheme in ("", "Basic ", "Bearer", "Token "):
+        answer = ask("GET", "/v1/channels", scheme=scheme)
+        assert answer.status_code == 401
+        assert "Authorization: Bearer TOKEN" in answer.json()["error"]["message"]
+    # The name of a scheme has no case: RFC 9110, section 11.1.
+    for scheme in ("bearer ", "BEARER ", "Bearer  "):
+        assert ask("GET", "/v1/channels", scheme=scheme).status_code == 200
     assert ask("GET", "/openapi.json", token="x").json()["openapi"] == "3.1.0"
 
 
