@@ -320,11 +320,14 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya.lookup.claims",
             "kusanya.lookup.around",
             "kusanya.lookup.search.amounts",
+            "kusanya.lookup.search.in_figures",
+            "kusanya.lookup.search.by_amount",
             "kusanya.lookup.search.by_phone",
             "kusanya.lookup.search.finding",
             "kusanya.wording",
         ),
         (
+            "kusanya/lookup/test_lookup_of_what_customers_write.py",
             "kusanya/lookup/test_desk_equals_a_plain_reference.py",
             "kusanya/lookup/test_lookup.py",
             "kusanya/lookup/test_lookup_texts.py",
@@ -686,8 +689,13 @@ ROOMS: Final[dict[str, Room]] = {
         ),
     ),
     "verdict": Room(
-        ("kusanya_books.judge.findings", "kusanya_books.judge.accounting"),
         (
+            "kusanya_books.judge.findings",
+            "kusanya_books.judge.accounting",
+            "kusanya_books.judge.look_first",
+        ),
+        (
+            "kusanya_books/test_files_that_are_wrong_as_a_whole.py",
             "kusanya_books/test_findings_equal_a_plain_reference.py",
             "kusanya_books/test_one_verdict.py",
             "kusanya_books/test_the_verdict_is_a_proof.py",
