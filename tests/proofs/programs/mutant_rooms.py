@@ -368,6 +368,7 @@ ROOMS: Final[dict[str, Room]] = {
             "kusanya_books.match.break_life",
         ),
         (
+            "kusanya_books/test_what_the_first_page_says.py",
             "kusanya_books/test_incomplete_files.py",
             "kusanya_books/test_one_verdict.py",
             "kusanya_books/test_pack_as_people_open_it.py",
