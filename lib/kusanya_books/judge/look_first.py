@@ -38,7 +38,8 @@ def look_first(accounted: pd.DataFrame, *, has_books: bool) -> Iterator[str]:
     for name, rows in files.items():
         said = "the books" if name == _BOOKS else safe(name, 120)
         within = rows["read"] - rows["outside"]
-        if not within and rows["read"] >= _FEW and is_paid:
+        # Of statements there may be one more, of the days after the period.
+        if name == _BOOKS and not within and rows["read"] >= _FEW and is_paid:
             yield (
                 f"none of the {rows['read']:,} lines of {said} is of this period: see whether it "
                 "is the right file"
