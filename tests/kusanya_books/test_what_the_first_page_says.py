@@ -8,10 +8,10 @@ import pytest
 from tests.kit.frames import frame_of
 
 from kusanya_books import columns
-from kusanya_books.columns import AGEING, COVERAGE, FINDINGS, ITEMS
+from kusanya_books.columns import ACCOUNTED, AGEING, COVERAGE, FINDINGS, ITEMS
 from kusanya_books.judge import findings
 from kusanya_books.judge.report import Report, ReportVerdict
-from kusanya_books.pack.summary import sentence
+from kusanya_books.pack.summary import run_id, sentence
 from kusanya_books.request.quality import FileTotal, Quality, Remark
 
 AGREES = "The books agree with the service, and the bridge closes to zero."
@@ -220,3 +220,36 @@ def test_breaks_are_those_of_the_legs_that_stand_and_were_not_accepted() -> None
     assert by_code(report) == {"a": 1, "b": 2}
     counted: Any = Report.breaks.fget  # type: ignore[attr-defined]
     assert counted(SimpleNamespace(by_code={"a": 1, "b": 2})) == 3
+
+
+def of_report(name: str, **said: Any) -> Any:
+    """Return a property of a report of which only this is known."""
+    return getattr(Report, name).fget(SimpleNamespace(**said))
+
+
+def test_what_the_bridges_leave_is_added_up_over_the_legs_that_were_given() -> None:
+    legs = dict.fromkeys(("matched", "settled", "operator", "bank"))
+    assert of_report("legs", **legs) == ()
+    one, two = SimpleNamespace(unexplained=5), SimpleNamespace(unexplained=70)
+    given = of_report("legs", **{**legs, "matched": one, "bank": two})
+    assert given == (one, two)
+    assert of_report("unexplained", legs=given) == 75
+    assert of_report("unexplained", legs=()) == 0
+
+
+def test_lines_of_the_control_that_differ_are_counted() -> None:
+    control = pd.DataFrame({"agrees": [True, False, False]})
+    assert of_report("disagrees", inputs=SimpleNamespace(control=control)) == 2
+
+
+def test_no_file_is_called_wrong_while_nothing_is_left() -> None:
+    page = SimpleNamespace(frame=columns.empty(ACCOUNTED))
+    known = {"inputs": SimpleNamespace(ledger=None), "page": lambda _: page}
+    assert of_report("look_first", breaks=0, **known) == ()
+    assert of_report("look_first", breaks=1, **known) == ()
+
+
+def test_the_same_inputs_in_another_order_are_the_same_run() -> None:
+    assert run_id({"a": 1, "b": {"c": 2, "d": 3}}) == run_id({"b": {"d": 3, "c": 2}, "a": 1})
+    assert run_id({"a": 1}) != run_id({"a": 2})
+    assert len(run_id({})) == 16
