@@ -138,6 +138,16 @@ def test_a_reference_beside_the_end_of_a_phone_is_what_is_meant(store: Store) ->
     assert ways(found) == [("INV-000004", MatchKind.REFERENCE)]
 
 
+def test_phones_in_a_long_text_are_looked_up_one_at_a_time(store: Store) -> None:
+    one = ask(store, LONG.format("0674 799 851"))
+    assert {name for name, _ in ways(one)} == {"INV-000001", "INV-000002"}
+    assert one.phones == 1
+    none = ask(store, LONG.format("0754 111 222"))
+    assert (none.count, none.phones) == (0, 1)
+    two = ask(store, LONG.format("0754 111 222, 0674 799 851"))
+    assert (two.count, two.phones) == (0, 2)
+
+
 def test_a_very_long_text_is_looked_through_as_far_as_it_is_read(store: Store) -> None:
     text = "INV-000001 " + "na " * 5_000
     found = ask(store, text)
