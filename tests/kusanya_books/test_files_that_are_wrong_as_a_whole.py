@@ -87,7 +87,7 @@ def test_a_close_says_first_what_is_wrong_with_all_lines_of_its_books(
     assert found.sentence.startswith("Look first: ") == bool(said)
     assert found.folder is not None
     page = (found.folder / "report.html").read_text()
-    sheet = openpyxl.load_workbook(found.folder / "pack.xlsx", read_only=True).worksheets[0]
+    sheet = openpyxl.load_workbook(found.folder / "pack.xlsx").worksheets[0]
     front = " ".join(str(cell) for row in sheet.iter_rows(values_only=True) for cell in row)
     for one in said:
         assert one in found.sentence
