@@ -81,10 +81,11 @@ def read(text: str) -> MessageReading:
         return MessageReading(reason=REVERSED, is_message=True)
     if is_money and _FAILURE.search(line):
         return MessageReading(reason=FAILED, is_message=True)
-    has_number, is_timed = (one.search(line) is not None for one in (_NUMBERED, _TIMED))
-    if is_money and (has_number or is_timed or _TO_THE_CUSTOMER.search(line)):
-        reason = UNREAD if has_number and is_timed else UNKNOWN_FORM
-        return MessageReading(reason=reason, is_message=True, may_confirm=True)
+    if is_money:
+        has_number, is_timed = (one.search(line) is not None for one in (_NUMBERED, _TIMED))
+        if has_number or is_timed or _TO_THE_CUSTOMER.search(line):
+            reason = UNREAD if has_number and is_timed else UNKNOWN_FORM
+            return MessageReading(reason=reason, is_message=True, may_confirm=True)
     return MessageReading(reason=NO_MESSAGE)
 
 

@@ -22,8 +22,7 @@ def by_amount(store: Store, question: LookupQuestion) -> Candidates:
 
 def by_amount_in_sentence(store: Store, question: LookupQuestion) -> Candidates:
     """Return what was asked of the one amount that a sentence without a phone names."""
-    is_whole = _amount_of(question) is not None
-    if is_whole or as_phone(question.text)[0] is not None or phones_in(question.text)[0]:
+    if _has_phone(question.text) or _amount_of(question) is not None:
         return Candidates()
     asked = read_amount_in(question.text, now=question.now, day=question.day)
     return Candidates() if asked is None else _asked(store, question, asked)
@@ -37,9 +36,13 @@ def is_dated_amount(question: LookupQuestion) -> bool:
 
 def _amount_of(question: LookupQuestion) -> AmountAndTime | None:
     # A whole phone number is no amount, and is repeated in no sentence.
-    if as_phone(question.text)[0] is not None or phones_in(question.text)[0]:
+    if _has_phone(question.text):
         return None
     return read_amount(question.text, now=question.now, day=question.day)
+
+
+def _has_phone(text: str) -> bool:
+    return as_phone(text)[0] is not None or bool(phones_in(text)[0])
 
 
 def _asked(store: Store, question: LookupQuestion, asked: AmountAndTime) -> Candidates:

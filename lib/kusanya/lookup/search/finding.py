@@ -5,6 +5,7 @@ Nothing is guessed: every match is returned with the way it was found.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Final, TypeVar
 
 import msgspec
@@ -90,12 +91,12 @@ def find(
             return _of_messages(asked, messages)
         question = LookupQuestion(text=asked, mode=mode, now=now, day=day, limit=limit)
         is_sentence = reading.is_message or len(asked) > _SENTENCE
-        found = _of_sentence(store, question, reading) if is_sentence else _found(store, question)
+        look = partial(_of_sentence, reading=reading) if is_sentence else _found
+        found = look(store, question)
         if found.count or reading.is_message:
             return found
         other = Mode.TEST if mode is Mode.LIVE else Mode.LIVE
-        there = msgspec.structs.replace(question, mode=other)
-        elsewhere = _of_sentence(store, there, reading) if is_sentence else _found(store, there)
+        elsewhere = look(store, msgspec.structs.replace(question, mode=other))
         if sum(map(str.isdigit, asked)) > _SHOWN_DIGITS and store.hides_phones:
             return msgspec.structs.replace(found, trouble=_HIDDEN, is_message=True)
         return msgspec.structs.replace(found, elsewhere=elsewhere.count)
