@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _outcomes = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
-_LIMIT: Final = 200
 Consumer = Annotated[str, typer.Argument(help="The consumer's name, as in: shipping.")]
 OutcomeId = Annotated[str, typer.Argument(help="An out_ id as the list shows it.")]
 
@@ -73,6 +72,7 @@ def outcomes_list(
     consumer: Annotated[str, typer.Argument(help="Only this one's, with what it has to do.")] = "",
     *,
     parked: Annotated[bool, typer.Option("--parked", help="Only what waits for a person.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="How much of the work, oldest first.")] = 200,
     profile: ProfileName = None,
     store: StoreUrl = None,
     as_json: AsJson = False,
@@ -84,10 +84,12 @@ def outcomes_list(
     with Store.open(chosen.store, create=False, read_only=True) as opened:
         rows = [row for row in opened.outcomes.consumers() if consumer in {"", row.name}]
         wanted = parked or None
-        work = opened.outcomes.work(consumer, parked=wanted, limit=_LIMIT) if consumer else ()
+        found = opened.outcomes.work(consumer, parked=wanted, limit=limit + 1) if consumer else ()
+    work, more = found[:limit], len(found) > limit
     if as_json:
         work_documents = [_work_document(one) for one in work]
-        say_json({"consumers": [_document(row) for row in rows], "work": work_documents})
+        consumers = [_document(row) for row in rows]
+        say_json({"consumers": consumers, "work": work_documents, "more": more})
         return
     for row in rows:
         say(_line(row))
@@ -95,6 +97,8 @@ def outcomes_list(
         say(_work_line(one))
     if not rows:
         say("no consumers: kusanya outcomes add NAME --begin now")
+    elif more:
+        say("more: give a higher --limit")
 
 
 @_outcomes.command("retry", epilog="Example: kusanya outcomes retry shipping out_...")

@@ -64,6 +64,10 @@ def test_what_is_parked_is_listed_behind_any_number_that_wait_and_a_person_decid
         for one in store.outcomes.work("shipping", limit=NAMED + 1):
             store.outcomes.retry("shipping", one.outcome.id, actor="asha")
     assert len(work(kusanya)) == NAMED
+    assert kusanya("outcomes", "list", "shipping")[1].endswith("\nmore: give a higher --limit\n")
+    for limit, more in ((NAMED + 1, True), (NAMED + 2, False)):
+        listed = kusanya("outcomes", "list", "shipping", "--json", "--limit", str(limit))[1]
+        assert (len(json.loads(listed)["work"]), json.loads(listed)["more"]) == (limit, more)
     [parked] = work(kusanya, "--parked")
     assert (parked["id"], parked["why"]) == (last, "no stock")
     assert "1 parked; a customer paid" in kusanya("outcomes", "list")[1]

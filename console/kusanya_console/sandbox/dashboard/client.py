@@ -6,6 +6,7 @@ names a dashboard and its token.
 
 import http
 import time
+from collections.abc import Iterator
 from typing import Any, Final, Self
 
 import httpx
@@ -51,6 +52,13 @@ class DashboardClient:
     def get(self, path: str, **query: str | int) -> Any:
         """Return the decoded answer to a GET below /dashboard/."""
         return self._call("GET", path, params={name: str(value) for name, value in query.items()})
+
+    def every(self, path: str, *, page: int = 500, **query: str) -> Iterator[dict[str, Any]]:
+        """Yield each object of a list below /dashboard/, however many pages of it there are."""
+        after: dict[str, str] = {}
+        while found := self.get(path, limit=page, **query, **after)["data"]:
+            yield from found
+            after = {"after": found[-1]["id"]}
 
     def post(self, path: str, body: object = None, *, patient: bool = False) -> Any:
         """Return the decoded answer to a POST; `patient` waits without a bound."""

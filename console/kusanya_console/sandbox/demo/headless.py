@@ -7,7 +7,7 @@ be announced. Then service, store and events are compared, collection by collect
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import msgspec
 
@@ -178,20 +178,10 @@ class _Judge:
 
     def mismatches(self, store: "Store") -> tuple[int, tuple[Mismatch, ...]]:
         """Return how many collections the service has, and on which of them not all agree."""
-        served = list(self._served())
+        served = list(self._dashboard.every("collections", mode="test"))
         return len(served), compare(
             served, kept=lambda found: _kept(store, found), announced=self._announced
         )
-
-    def _served(self) -> Iterator[dict[str, Any]]:
-        after = ""
-        while True:
-            query = {"after": after} if after else {}
-            page = self._dashboard.get("collections", mode="test", limit=500, **query)
-            yield from page["data"]
-            if not page.get("has_more") or not page["data"]:
-                return
-            after = page["data"][-1]["id"]
 
     def _announced(self, event_id: str) -> tuple[str, str]:
         event = self._client.get_event(event_id)
