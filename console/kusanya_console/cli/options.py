@@ -2,6 +2,7 @@
 
 import re
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
@@ -10,7 +11,7 @@ import typer
 from kusanya.clock import SystemClock
 from kusanya.domain.business_day import EAT
 from kusanya.errors import ConfigurationError
-from kusanya.privacy.secret_url import SecretUrl
+from kusanya.privacy.secret_url import SecretUrl, mask_url
 from kusanya.profiles import Profile, load
 from kusanya.say import Said
 from kusanya.text import safe
@@ -19,6 +20,9 @@ from kusanya_console.output import USAGE, Refused
 _LENGTH: Final = re.compile(r"([1-9][0-9]{0,4}) ?(min|h|d)")
 _UNITS: Final = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 _TIME_ALONE: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?")
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,31}://")
+_FILE: Final = "sqlite:///"
+"""As --store may begin: what follows is a file."""
 ProfileName = Annotated[
     str | None, typer.Option("--profile", help="Profile of config.toml; KUSANYA_PROFILE otherwise.")
 ]
@@ -116,6 +120,21 @@ def since_of(option: str, text: str, *, now: datetime) -> datetime:
         if hour < 24 and minute < 60 and (hour, minute) > (present.hour, present.minute):  # noqa: PLR2004
             return instant_of(option, f"yesterday {text.strip()}", now=now)
     return instant_of(option, text, now=now)
+
+
+def local_path(option: str, text: str) -> Path:
+    """Return the file or folder that a text names, also after `sqlite:///`.
+
+    Raises Refused for the address of anything else: as a path it would name a folder like `s3:`.
+    """
+    text = text.removeprefix(_FILE)
+    if _ADDRESS.match(text):
+        raise Refused(
+            f"{option}: {safe(mask_url(text), 200)} is an address: name a file or a folder of this "
+            "machine",
+            code=USAGE,
+        )
+    return Path(text)
 
 
 def length_of(option: str, text: str) -> timedelta:

@@ -2,12 +2,15 @@
 
 Typer converts every value, also a text that is wanted as a text and an option that was not given,
 with pydantic: loading that takes longer than most commands do. Here such a value is taken as it is;
-a number, a path or a day goes Typer's own way, with Typer's own complaints.
+a number or a day goes Typer's own way, with Typer's own complaints. A path is one of this machine.
 """
 
+from pathlib import Path
 from typing import Any
 
 import typer
+
+from kusanya_console.cli.options import local_path
 
 
 def taking_plain_values(command: Any, parent: typer.Context | None = None) -> Any:
@@ -39,5 +42,7 @@ class _AsItStands:
             return () if several else None
         if type(value) is self._wanted and not several:
             return value
+        if self._wanted is Path and isinstance(value, str) and not several:
+            return local_path(param.opts[0] if param.opts[0].startswith("-") else param.name, value)
         param._runtime_param = None  # noqa: SLF001 - as above: Typer builds its own at the next call
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)

@@ -3,8 +3,13 @@
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+
+from kusanya.store import Store
+from kusanya_console.cli.command_line import command_line
 
 ActionResult = tuple[int, str, str]
 
@@ -253,3 +258,54 @@ def test_every_command_explains_itself_with_an_example(
     assert (code, err) == (0, "")
     assert "kusanya " + " ".join(command) in out
     assert "Example: " in out or "Begin with: " in out
+
+
+def named_paths(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield of each file or folder that a command takes how it is named on the command line."""
+    for word, under in getattr(command, "commands", {}).items():
+        yield from named_paths(under, (*words, word))
+    for parameter in command.get_params(typer.Context(command)):
+        descriptor = getattr(parameter, "type_descriptor", None)
+        if descriptor is not None and descriptor.annotation is Path:
+            option = parameter.opts[0]
+            yield (*words, option) if option.startswith("-") else words
+
+
+PATHS = (*named_paths(command_line()), ("store", "backup"), ("store", "restore", "x", "--to"))
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/x", "https://asha:geheim@shop.example/x"])
+@pytest.mark.parametrize("named", PATHS, ids=" ".join)
+def test_an_address_is_no_file_of_this_machine(
+    kusanya: Callable[..., ActionResult], named: tuple[str, ...], address: str
+) -> None:
+    code, out, err = kusanya(*named, address)
+    assert (code, out, is_one_clear_line(err)) == (2, "", True)
+    assert "is an address: name a file or a folder of this machine" in err
+    assert "geheim" not in err
+
+
+def test_a_place_in_a_folder_that_is_missing_is_named_and_the_store_may_be_an_address(
+    kusanya: Callable[..., ActionResult], tmp_path: Path
+) -> None:
+    store = f"sqlite:///{tmp_path / 'store.sqlite'}"
+    Store.open(store).close()
+    saved = tmp_path / "saved.sqlite"
+    for place, missing in (
+        (tmp_path / "gone" / "x.sqlite", tmp_path / "gone"),
+        (f"{tmp_path / 'gone'}/", tmp_path / "gone"),
+    ):
+        code, _, err = kusanya("store", "backup", str(place), "--store", store)
+        assert (code, f"there is no folder {missing}: make it, or mount its disk" in err) == (
+            1,
+            True,
+        )
+    assert kusanya("store", "backup", f"sqlite:///{saved}", "--store", store)[0] == 0
+    assert saved.is_file()
+    code, _, err = kusanya("store", "restore", str(saved), "--to", str(tmp_path / "gone" / "x"))
+    assert (code, f"there is no folder {tmp_path / 'gone'}" in err) == (1, True)
+    again = tmp_path / "again.sqlite"
+    code, out, _ = kusanya("store", "restore", str(saved), "--to", f"sqlite:///{again}")
+    assert (code, f"restored {again}" in out) == (0, True)
+    code, _, err = kusanya("store", "restore", str(saved), "--to", "postgresql://kus@db/kus")
+    assert (code, "put a PostgreSQL database back with pg_restore" in err) == (2, True)

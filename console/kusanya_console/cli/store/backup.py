@@ -1,5 +1,6 @@
 """`kusanya store backup` and what the store remembers of it: how old the newest one may become."""
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Final
@@ -15,6 +16,7 @@ from kusanya_console.cli.options import (
     StoreUrl,
     instant_of,
     length_of,
+    local_path,
     now,
     profile_of,
 )
@@ -40,7 +42,7 @@ def add_to(group: typer.Typer) -> None:
 
 def backup(
     target: Annotated[
-        Path, typer.Argument(help="A new file, or a folder, in which it is named by the time.")
+        str, typer.Argument(help="A new file, or a folder, in which it is named by the time.")
     ],
     *,
     keep: Annotated[
@@ -64,21 +66,26 @@ def backup(
 
     chosen = profile_of(profile, store)
     ending = ".dump" if chosen.store.reveal().startswith("postgres") else ".sqlite"
-    folder = target if target.is_dir() else None
+    place = local_path("target", target)
+    folder = place if place.is_dir() else None
     if folder is not None:
-        target = folder / f"kusanya-{now():%Y%m%dT%H%M%SZ}{ending}"
+        place = folder / f"kusanya-{now():%Y%m%dT%H%M%SZ}{ending}"
+    elif target.endswith(os.sep) or not place.parent.is_dir():
+        # A disk that is not mounted: a folder of its name would be on the disk of the store.
+        missing = place if target.endswith(os.sep) else place.parent
+        raise Refused(f"there is no folder {safe(str(missing), 200)}: make it, or mount its disk")
     elif keep is not None:
         raise Refused("--keep is for a folder, and it must be there", code=USAGE)
     with Store.open(chosen.store, create=False, clock=parse_clock(clock)) as opened:
-        made = opened.maintenance.backup(target)
+        made = opened.maintenance.backup(place)
     if folder is not None and keep is not None and not made.findings:
         # Their names stand in the order of their times.
         for old in sorted(folder.glob(_BACKUPS + ending))[:-keep]:
             old.unlink()
     if as_json:
-        say_json({"saved": str(target), "sha256": made.backup.sha256, "findings": made.findings})
+        say_json({"saved": str(place), "sha256": made.backup.sha256, "findings": made.findings})
     else:
-        say(f"saved {safe(str(target))}")
+        say(f"saved {safe(str(place))}")
         say(f"sha256 {made.backup.sha256}")
     for finding in made.findings[:_SHOWN]:
         complain(safe(f"{finding.kind}  {finding.subject or '-'}  {finding.sentence}", 400))

@@ -8,7 +8,14 @@ import typer
 
 from kusanya.text import safe
 from kusanya_console.cli.create import client_of
-from kusanya_console.cli.options import AsJson, ClockName, ProfileName, StoreUrl, profile_of
+from kusanya_console.cli.options import (
+    AsJson,
+    ClockName,
+    ProfileName,
+    StoreUrl,
+    local_path,
+    profile_of,
+)
 from kusanya_console.output import FAILED, USAGE, Refused, complain, say, say_json, stop
 
 _SHOWN = 20
@@ -32,7 +39,10 @@ def add_to(group: typer.Typer) -> None:
 def restore(
     backup: Annotated[Path, typer.Argument(help="A file that kusanya store backup made.")],
     *,
-    to: Annotated[Path, typer.Option(help="Where the store goes; nothing may stand there.")],
+    to: Annotated[
+        str,
+        typer.Option(metavar="<path>", help="Where the store goes; nothing may stand there."),
+    ],
     sha256: Annotated[
         str | None, typer.Option(help="The digest that kusanya store backup printed.")
     ] = None,
@@ -46,18 +56,19 @@ def restore(
     from kusanya.store import restore_file
     from kusanya_console.sandbox.service_clock import parse_clock
 
-    if "://" in str(to):
+    if to.startswith("postgres"):
         raise Refused(
             "--to is a file: put a PostgreSQL database back with pg_restore, then run "
             "kusanya store mark-restored",
             code=USAGE,
         )
-    done = restore_file(backup, to, clock=parse_clock(clock), sha256=sha256, migrate=migrate)
+    target = local_path("--to", to)
+    done = restore_file(backup, target, clock=parse_clock(clock), sha256=sha256, migrate=migrate)
     if as_json:
         say_json(done)
         return
     known = "nothing" if done.known_to is None else f"what happened up to {done.known_to}"
-    say(f"restored {safe(str(to))}: {done.facts:,} facts; it knows {known}")
+    say(f"restored {safe(str(target))}: {done.facts:,} facts; it knows {known}")
     _say_what_waits(done.open_intents)
 
 

@@ -40,9 +40,9 @@ def restore_file(
 ) -> RestoreResult:
     """Put the store of the file `backup` back at `target`, and mark it as restored.
 
-    The backup is only read. Raises StoreUnavailable where anything stands at `target` already,
-    where the backup is none, has findings, is of another revision (unless `migrate` allows to bring
-    the copy up to date) or has not the digest `sha256`.
+    The backup is only read. Raises StoreUnavailable where anything stands at `target` already or
+    its folder is missing, where the backup is none, has findings, is of another revision (unless
+    `migrate` allows to bring the copy up to date) or has not the digest `sha256`.
     """
     # Late: it brings much that no other use of a store needs.
     from tempfile import TemporaryDirectory
@@ -120,6 +120,8 @@ def _marked(
 
 
 def _refuse_what_stands(target: Path) -> None:
+    if not target.parent.is_dir():
+        raise StoreUnavailable(f"there is no folder {target.parent}: make it, or mount its disk")
     for name in (target.name, f"{target.name}-wal", f"{target.name}-shm"):
         if os.path.lexists(target.with_name(name)):
             raise _stands(target.with_name(name))
