@@ -208,17 +208,25 @@ def test_a_row_that_cannot_be_read_is_named_and_the_pack_says_not_closed(
         ("[ledger\n", "books.toml is not TOML"),
         ('[ledger]\nzone = "Mars/Base"\n', "zone is a name like Africa/Dar_es_Salaam"),
         ('[ledgers]\nzone = "UTC"\n', "ledgers"),
+        (f"x = {'[' * 3000}{']' * 3000}\n", "books.toml is nested too deep"),
     ],
 )
 def test_a_mapping_that_does_not_fit_is_refused_with_its_reason(
     kusanya: Kusanya, tmp_path: Path, text: str, says: str
 ) -> None:
-    (tmp_path / "books.toml").write_text(text, encoding="utf-8")
+    # Editors of Windows say first that it is UTF-8.
+    (tmp_path / "books.toml").write_text(text, encoding="utf-8-sig")
     ledger = books(tmp_path, *AGREEING)
     code, out, err = kusanya("--mode", "live", "--ledger", ledger, "--mapping", "books.toml")
     assert (code, out) == (1, "")
     assert says in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("period", ["0001-01-01", "9999-12-31", "1969-12-31..1970-01-02"])
+def test_a_period_of_other_centuries_is_a_slip(kusanya: Kusanya, period: str) -> None:
+    code, _, err = kusanya("--mode", "live", "--period", period, days=None)
+    assert (code, "a period is of the years 1970 to 2999, not" in err) == (2, True)
 
 
 def test_a_previous_pack_that_is_none_is_named(kusanya: Kusanya, tmp_path: Path) -> None:

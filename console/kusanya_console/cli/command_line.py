@@ -16,6 +16,8 @@ import typer
 
 from kusanya.errors import KusanyaError
 from kusanya.privacy import quiet_logs
+from kusanya.privacy.secret_url import mask_url
+from kusanya.text import safe
 from kusanya_console.cli import (
     create,
     deliveries,
@@ -188,6 +190,14 @@ def _judge(error: Exception) -> tuple[int, str]:
         where = getattr(getattr(error, "ctx", None), "command_path", "kusanya")
         hint = f"{message} ({where} -h shows what there is)" if message else ""
         return getattr(error, "exit_code", USAGE), hint
+    return _judge_what_nobody_expected(error)
+
+
+def _judge_what_nobody_expected(error: Exception) -> tuple[int, str]:
+    if isinstance(error, OSError) and error.filename is not None:
+        return FAILED, f"cannot use {safe(mask_url(str(error.filename)), 200)}: {error.strerror}"
+    if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
+        return USAGE, "a name or a value of the command line is not UTF-8: write it in UTF-8"
     # The last line: a bug is reported in one line, with its place and never with its locals.
     return FAILED, f"unexpected {type(error).__name__} {_where(error)}: {error}"
 

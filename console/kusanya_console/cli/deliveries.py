@@ -8,6 +8,7 @@ import typer
 from kusanya.privacy import mask_text
 from kusanya.text import safe
 from kusanya_console.cli.options import (
+    MOST_LISTED,
     AsJson,
     ClockName,
     ProfileName,
@@ -46,7 +47,9 @@ def deliveries_list(
     since: Annotated[
         str | None, typer.Option(help="Only from then on: 2h, 18:00, yesterday 18:00.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many, newest first.")] = 50,
+    limit: Annotated[
+        int, typer.Option(min=1, max=MOST_LISTED, help="How many, newest first.")
+    ] = 50,
     profile: ProfileName = None,
     store: StoreUrl = None,
     clock: ClockName = "real",

@@ -45,7 +45,10 @@ def init(
     path = config_path()
     known = profile_names() if path.exists() else ()
     free = _free(known, path)
-    name = free(profile) if profile else _ask("Name of the profile", free, DEFAULT_PROFILE)
+    try:
+        name = free(profile) if profile else _ask("Name of the profile", free, DEFAULT_PROFILE)
+    except ValueError as error:
+        raise Refused(f"--profile: {error}", code=USAGE) from None
     mode = _ask("Mode, test or live", Mode, Mode.TEST.value)
     base_url = _ask("Address of the service, https://...", _address)
     key = _ask("API key", lambda text: _key(text, mode), hidden=True)

@@ -21,6 +21,8 @@ _LENGTH: Final = re.compile(r"([1-9][0-9]{0,4}) ?(min|h|d)")
 _UNITS: Final = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 _TIME_ALONE: Final = re.compile(r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?")
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,31}://")
+MOST_LISTED: Final = 100_000
+"""So much one command lists at most; an export writes more."""
 _FILE: Final = "sqlite:///"
 """As --store may begin: what follows is a file."""
 ProfileName = Annotated[
@@ -125,9 +127,12 @@ def since_of(option: str, text: str, *, now: datetime) -> datetime:
 def local_path(option: str, text: str) -> Path:
     """Return the file or folder that a text names, also after `sqlite:///`.
 
-    Raises Refused for the address of anything else: as a path it would name a folder like `s3:`.
+    Raises Refused for none, and for the address of anything else: as a path it would name a folder
+    like `s3:`.
     """
     text = text.removeprefix(_FILE)
+    if not text.strip():
+        raise Refused(f"{option} is empty: name a file or a folder", code=USAGE)
     if _ADDRESS.match(text):
         raise Refused(
             f"{option}: {safe(mask_url(text), 200)} is an address: name a file or a folder of this "

@@ -11,6 +11,7 @@ import typer
 from kusanya.privacy import mask_text
 from kusanya.text import safe
 from kusanya_console.cli.options import (
+    MOST_LISTED,
     AsJson,
     ClockName,
     ProfileName,
@@ -72,7 +73,9 @@ def outcomes_list(
     consumer: Annotated[str, typer.Argument(help="Only this one's, with what it has to do.")] = "",
     *,
     parked: Annotated[bool, typer.Option("--parked", help="Only what waits for a person.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="How much of the work, oldest first.")] = 200,
+    limit: Annotated[
+        int, typer.Option(min=1, max=MOST_LISTED, help="How much of the work, oldest first.")
+    ] = 200,
     profile: ProfileName = None,
     store: StoreUrl = None,
     as_json: AsJson = False,

@@ -40,7 +40,7 @@ class _AsItStands:
         several = param.multiple or param.nargs == -1
         if value is None:
             return () if several else None
-        if type(value) is self._wanted and not several:
+        if (type(value) is self._wanted or isinstance(value, Path)) and not several:
             return value
         if self._wanted is Path and isinstance(value, str) and not several:
             return local_path(param.opts[0] if param.opts[0].startswith("-") else param.name, value)

@@ -64,7 +64,11 @@ def parse_clock(text: str, *, max_age_s: float = 0.0) -> Clock:
     """
     if text == "real":
         return SystemClock()
-    if not (text.startswith("http://") and urlsplit(text).path.endswith(_PATH)):
+    try:
+        named = text.startswith("http://") and urlsplit(text).path.endswith(_PATH)
+    except ValueError:  # brackets that hold no address
+        named = False
+    if not named:
         raise ConfigurationError(
             f"a clock is 'real', or http://HOST:PORT{_PATH} to follow a service's"
         )

@@ -100,7 +100,7 @@ def read_config(environ: Mapping[str, str]) -> ConfigFile:
     """Return the file, or the defaults where there is none. Raises ConfigurationError."""
     path = config_path(environ)
     try:
-        return msgspec.toml.decode(_bytes_of(path), type=ConfigFile)
+        return msgspec.toml.decode(_bytes_of(path).decode("utf-8-sig"), type=ConfigFile)
     except FileNotFoundError:
         if environ.get("KUSANYA_CONFIG"):
             # A slip in a unit file must not become the defaults.
@@ -112,6 +112,8 @@ def read_config(environ: Mapping[str, str]) -> ConfigFile:
         raise ConfigurationError(
             Said("cannot read {path}: {why}").of(path=path, why=error.strerror)
         ) from error
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path} is no text in UTF-8: save it as such") from None
     except msgspec.MsgspecError as error:
         raise ConfigurationError(f"{path} is not a usable configuration: {error}") from error
 

@@ -171,7 +171,8 @@ def _files(folder: Path) -> dict[str, dict[str, str | int]]:
 
 def _keep(tables: Iterable[pa.Table], schema: Schema, path: Path) -> str:
     """Write a table in pieces of as many rows whichever way it came; return the file's digest."""
-    with pq.ParquetWriter(path, schema.arrow) as writer:
+    # To pyarrow a path as a:b is an address.
+    with pq.ParquetWriter(path.absolute(), schema.arrow) as writer:
         for table in even(tables):
             writer.write_table(table.replace_schema_metadata())
     return digest_of(path)

@@ -29,10 +29,14 @@ _MISSING: Final = re.compile(r"Object missing required field `(?P<name>[^`]*)`")
 def read_toml(path: Path) -> dict[str, object]:
     """Return what a TOML file says. Raises InputRefused when it cannot be read."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputRefused(f"{path.name} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise InputRefused(f"{path.name} is no text in UTF-8: save it as such") from None
+    except RecursionError:
+        raise InputRefused(f"{path.name} is nested too deep to be read") from None
+    except tomllib.TOMLDecodeError as error:
         raise InputRefused(f"{path.name} is not TOML: {error}") from None
 
 

@@ -104,6 +104,7 @@ def period(text: str, *, cutoff: timedelta = timedelta(0)) -> Period:
     return Period(first=begin, last=after - DAY, cutoff=cutoff)
 
 
+_YEARS: Final = range(1970, 3000)
 NAMED: Final = ("yesterday", "last-week", "last-month")
 
 
@@ -131,11 +132,14 @@ def month_of(day: date, *, cutoff: timedelta = timedelta(0)) -> Period:
 
 def _day(text: str) -> date:
     try:
-        return date.fromisoformat(text.strip())
+        day = date.fromisoformat(text.strip())
     except ValueError:
         raise ValueError(
             "a period is written as 2026-03, 2026-03-05 or 2026-03-01..2026-03-15"
         ) from None
+    if day.year not in _YEARS:
+        raise ValueError(f"a period is of the years {_YEARS[0]} to {_YEARS[-1]}, not {day.year}")
+    return day
 
 
 def _midnight(day: date) -> datetime:

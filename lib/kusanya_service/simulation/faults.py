@@ -90,8 +90,8 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def load_scenario(path: Path) -> tuple[FaultRule, ...]:
     """Read a TOML file of [[rules]]; raises BadOption."""
     try:
-        with path.open("rb") as file:
-            scenario = msgspec.convert(tomllib.load(file), Scenario)
+        text = path.read_text(encoding="utf-8-sig")
+        scenario = msgspec.convert(tomllib.loads(text), Scenario)
     except OSError as error:
         raise BadOption(f"the scenario cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:

@@ -102,6 +102,11 @@ def test_what_was_looked_for_in_vain_is_named(store: Store) -> None:
     assert "nimelipa" in found.words
 
 
+def test_an_address_is_named_without_its_password(store: Store) -> None:
+    found = ask(store, "see postgresql://asha:geheim@db.example:5432/shop please")
+    assert found.words == ("postgresql://asha:***@db.example:5432/s…", "see", "please")
+
+
 @pytest.mark.parametrize(
     ("text", "names"),
     [

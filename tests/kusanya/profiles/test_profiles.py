@@ -39,6 +39,15 @@ def test_the_file_names_the_profile_that_is_used_by_default(environ: dict[str, s
     assert profile.store.reveal() == "postgresql://team@db/kusanya"
 
 
+def test_a_file_is_text_in_utf_8_and_may_say_so_first(environ: dict[str, str]) -> None:
+    config = Path(environ["KUSANYA_CONFIG"])
+    config.write_text(FILE, encoding="utf-8-sig")
+    assert load(environ=environ).name == "shop"
+    config.write_text(FILE, encoding="utf-16")
+    with pytest.raises(ConfigurationError, match=r"config.toml is no text in UTF-8: save it as"):
+        load(environ=environ)
+
+
 def test_a_profile_without_a_store_gets_a_file_of_its_own(environ: dict[str, str]) -> None:
     profile = load("rehearsal", environ=environ)
     assert profile.store.reveal() == f"sqlite:///{environ['KUSANYA_DATA']}/rehearsal.sqlite"

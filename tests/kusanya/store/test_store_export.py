@@ -48,6 +48,15 @@ def test_each_day_has_its_file_and_every_collection_is_in_one(
     assert only == ExportResult(days=1, rows=1)
 
 
+def test_a_folder_may_be_named_like_an_address(
+    store: Store, make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store.record(make.arrival(1))
+    store.parquet.write("s3:bucket", Mode.TEST)
+    assert [path.name for path in tmp_path.glob("s3:bucket/day=*/*")] == ["test.parquet"]
+
+
 def test_pandas_reads_the_whole_folder_as_one_table(
     store: Store, make: Any, tmp_path: Path
 ) -> None:

@@ -53,6 +53,8 @@ def gap(
 
     if (pack is None) == (file is None):
         raise Refused("name what to search in: either --pack FOLDER or --file FILE", code=USAGE)
+    if len(thousands or "") > 1:
+        raise Refused("--thousands is one sign, as . or ,", code=USAGE)
     wanted = _amount(amount)
     if pack is not None:
         if page not in gap_rows.PAGES:

@@ -1,5 +1,6 @@
 """`kusanya find`, `show`, `audit`, `verify`: look things up without the console."""
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +11,7 @@ from kusanya.privacy import mask_text
 from kusanya.say import Said
 from kusanya.text import safe
 from kusanya_console.cli.options import (
+    MOST_LISTED,
     AsJson,
     ClockName,
     ProfileName,
@@ -163,7 +165,9 @@ def audit(
         str | None,
         typer.Option(help="Only from then on: 18:00, yesterday 18:00, 2026-03-04 18:00."),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many acts, newest first.")] = 50,
+    limit: Annotated[
+        int, typer.Option(min=1, max=MOST_LISTED, help="How many acts, newest first.")
+    ] = 50,
     profile: ProfileName = None,
     store: StoreUrl = None,
     clock: ClockName = "real",
@@ -232,7 +236,12 @@ def verify(
         secrets = [key.reveal() for endpoint in endpoints for key in endpoint.secrets]
     if not secrets:
         raise Refused("no signing secret: give --secret or set KUSANYA_SECRETS", code=USAGE)
-    finding = explain(payload, header, secrets, now=now().timestamp() if at is None else at)
+    if at is not None and not math.isfinite(at):
+        raise Refused("--at is a number of Unix seconds, as 1772449200", code=USAGE)
+    try:
+        finding = explain(payload, header, secrets, now=now().timestamp() if at is None else at)
+    except ValueError as error:
+        raise Refused(f"--secret: {error}", code=USAGE) from None
     if as_json:
         say_json(
             {"authentic": finding.authentic, "reason": finding.reason, "why": finding.sentence}

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from kusanya.privacy.secret_url import SecretUrl
+from kusanya.privacy.secret_url import SecretUrl, mask_url
 from kusanya.text import safe
 from kusanya_console.cli.options import (
     AsJson,
@@ -73,7 +73,9 @@ def backup(
     elif target.endswith(os.sep) or not place.parent.is_dir():
         # A disk that is not mounted: a folder of its name would be on the disk of the store.
         missing = place if target.endswith(os.sep) else place.parent
-        raise Refused(f"there is no folder {safe(str(missing), 200)}: make it, or mount its disk")
+        raise Refused(
+            f"there is no folder {safe(mask_url(str(missing)), 200)}: make it, or mount its disk"
+        )
     elif keep is not None:
         raise Refused("--keep is for a folder, and it must be there", code=USAGE)
     with Store.open(chosen.store, create=False, clock=parse_clock(clock)) as opened:

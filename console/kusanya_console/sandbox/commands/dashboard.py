@@ -187,10 +187,10 @@ def faults_set(
     import msgspec
 
     try:
-        faults = msgspec.toml.decode(scenario.read_bytes())
+        faults = msgspec.toml.decode(scenario.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise Refused(f"cannot read {scenario}: {error.strerror}", code=USAGE) from error
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise Refused(f"{scenario} is not TOML: {error}", code=USAGE) from error
     with _dashboard(profile) as dashboard:
         say_json(dashboard.put("faults", faults))

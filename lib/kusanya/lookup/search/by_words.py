@@ -19,6 +19,7 @@ from kusanya.lookup.search.matches import (
     MatchKind,
 )
 from kusanya.privacy import mask_text
+from kusanya.privacy.secret_url import mask_url
 from kusanya.say import Said, joined
 from kusanya.store import Store
 from kusanya.store.records import CollectionFilter, CollectionRow
@@ -58,13 +59,19 @@ def by_words(store: Store, question: LookupQuestion) -> Candidates:
             [*found.creations, *on_phone.creations],
             found.looked_at or on_phone.looked_at,
         )
-    shown = tuple(safe(mask_text(word), _SHOWN) for word in words)
+    shown = tuple(safe(mask_text(_without_password(word)), _SHOWN) for word in words)
     return Candidates(found.matches, found.creations, found.looked_at, words=shown)
+
+
+def _without_password(word: str) -> str:
+    return mask_url(word) if "://" in word else word
 
 
 def _words(text: str) -> list[str]:
     pieces = [piece for piece in _BETWEEN.split(text) if piece]
-    pieces += [part for piece in pieces for part in _WITHIN.split(piece) if part != piece]
+    # An address is masked as a whole: its parts would show the password in it.
+    divided = [piece for piece in pieces if "://" not in piece]
+    pieces += [part for piece in divided for part in _WITHIN.split(piece) if part != piece]
     bare = dict.fromkeys(_EDGES.sub("", piece) for piece in pieces)
     words = [word for word in bare if len(word) >= _LEAST]
     return sorted(words, key=lambda word: _DIGIT.search(word) is None)[:_MOST]

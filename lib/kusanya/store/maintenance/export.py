@@ -77,7 +77,7 @@ class Parquet(StorePart):
         Raises StoreUnavailable when pyarrow is missing, for a login that sees masked views, and
         where the folder cannot be written or holds an export of an earlier version or other store.
         """
-        folder = Path(folder)
+        folder = Path(folder).absolute()  # to pyarrow a path as a:b is an address
         if has_old_days(folder):
             raise StoreUnavailable(
                 f"{folder} holds an export of an earlier version: choose another folder"

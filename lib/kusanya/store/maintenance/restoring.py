@@ -15,6 +15,7 @@ from sqlalchemy import func, select
 from kusanya.clock import Clock
 from kusanya.errors import StoreUnavailable
 from kusanya.platform.sqlite import sqlite_driver
+from kusanya.privacy.secret_url import mask_url
 from kusanya.store.maintenance import migrations
 from kusanya.store.maintenance.maintenance import JOURNAL, Maintenance
 from kusanya.store.maintenance.opening import prepare
@@ -120,8 +121,11 @@ def _marked(
 
 
 def _refuse_what_stands(target: Path) -> None:
+    if os.path.lexists(target):  # also a folder without a name, as . and /
+        raise _stands(target)
     if not target.parent.is_dir():
-        raise StoreUnavailable(f"there is no folder {target.parent}: make it, or mount its disk")
+        named = mask_url(str(target.parent))
+        raise StoreUnavailable(f"there is no folder {named}: make it, or mount its disk")
     for name in (target.name, f"{target.name}-wal", f"{target.name}-shm"):
         if os.path.lexists(target.with_name(name)):
             raise _stands(target.with_name(name))
@@ -136,7 +140,7 @@ def _stands(path: Path) -> StoreUnavailable:
 
 def _copy(backup: Path, copy: Path) -> str:
     """Copy the file and return the SHA-256 of what was copied."""
-    wal = backup.with_name(f"{backup.name}-wal")
+    wal = Path(f"{backup}-wal")
     if wal.exists() and wal.stat().st_size:
         raise StoreUnavailable(
             f"{backup} has a -wal beside it, so it is a store and no backup: make a backup of it "

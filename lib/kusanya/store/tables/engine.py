@@ -206,6 +206,8 @@ def _sqlite(path: Path, *, read_only: bool) -> Engines:
         raise StoreUnavailable(refusal)
     bind_unchanged(dbapi2)
     path = path.absolute()
+    if not path.name:
+        raise StoreUnavailable(f"a store lives in a file: {path} is none")
     address = URL.create(
         "sqlite",
         database=f"file:{_quoted(path)}",
