@@ -11,6 +11,8 @@ from kusanya.say import Said
 
 EAT: Final = timezone(timedelta(hours=3), "EAT")
 """East Africa Time: the day turns at 21:00Z."""
+YEARS: Final = range(1970, 3000)
+"""Of the days that people name; another one is a slip, and no arithmetic could go beyond it."""
 _SPOKEN: Final = re.compile(
     r"(?:(?P<day>today|yesterday|[0-9]{4}-[0-9]{2}-[0-9]{2}) )?"
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?"

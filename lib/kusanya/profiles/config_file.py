@@ -112,6 +112,8 @@ def read_config(environ: Mapping[str, str]) -> ConfigFile:
         raise ConfigurationError(
             Said("cannot read {path}: {why}").of(path=path, why=error.strerror)
         ) from error
+    except RecursionError:
+        raise ConfigurationError(f"{path} is nested too deep to be read") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"{path} is no text in UTF-8: save it as such") from None
     except msgspec.MsgspecError as error:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 import pandas as pd
 
-from kusanya.domain.business_day import EAT
+from kusanya.domain.business_day import EAT, YEARS
 
 _CUTOFF: Final = re.compile(r"(?P<sign>[+-]?)(?P<hours>\d{1,2}):(?P<minutes>[0-5]\d)")
 _MONTH: Final = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})")
@@ -104,7 +104,6 @@ def period(text: str, *, cutoff: timedelta = timedelta(0)) -> Period:
     return Period(first=begin, last=after - DAY, cutoff=cutoff)
 
 
-_YEARS: Final = range(1970, 3000)
 NAMED: Final = ("yesterday", "last-week", "last-month")
 
 
@@ -137,8 +136,8 @@ def _day(text: str) -> date:
         raise ValueError(
             "a period is written as 2026-03, 2026-03-05 or 2026-03-01..2026-03-15"
         ) from None
-    if day.year not in _YEARS:
-        raise ValueError(f"a period is of the years {_YEARS[0]} to {_YEARS[-1]}, not {day.year}")
+    if day.year not in YEARS:
+        raise ValueError(f"a period is of the years {YEARS[0]} to {YEARS[-1]}, not {day.year}")
     return day
 
 

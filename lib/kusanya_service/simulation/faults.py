@@ -92,6 +92,8 @@ def load_scenario(path: Path) -> tuple[FaultRule, ...]:
     try:
         text = path.read_text(encoding="utf-8-sig")
         scenario = msgspec.convert(tomllib.loads(text), Scenario)
+    except RecursionError:
+        raise BadOption("the scenario is nested too deep to be read") from None
     except OSError as error:
         raise BadOption(f"the scenario cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:

@@ -190,6 +190,8 @@ def faults_set(
         faults = msgspec.toml.decode(scenario.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise Refused(f"cannot read {scenario}: {error.strerror}", code=USAGE) from error
+    except RecursionError:
+        raise Refused(f"{scenario} is nested too deep to be read", code=USAGE) from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise Refused(f"{scenario} is not TOML: {error}", code=USAGE) from error
     with _dashboard(profile) as dashboard:
