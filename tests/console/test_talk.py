@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from queue import SimpleQueue
+from random import Random
 from typing import Any
 
 import pytest
+from tests.console.cli.test_careless_values import VALUES
+from tests.console.conftest import HOSTILE
 from tests.console.seeding import Seed
 from tests.console.test_console_messages import customers_message
 from tests.console.test_console_no_false_all_clear import Dashboard
@@ -368,3 +371,30 @@ def test_the_command_answers_what_is_piped_into_it(
     assert "(by reference)" in done.stdout
     assert done.stdout.endswith("goodbye\n")
     assert not done.stderr
+
+
+WORDS = (
+    *VALUES,
+    *HOSTILE,
+    "at:9999-12-31",
+    "at:0001-01-01",
+    "age>99999d",
+    "amount:NaN",
+    "a\0b-123",
+)
+"""What may stand behind a verb, and on a line of its own."""
+
+
+@pytest.mark.scale(2, 10, len(WORDS))
+@pytest.mark.parametrize("verb", [*sorted(VERBS.keys() - {"quit"}), ""])
+def test_no_line_ends_a_conversation_or_is_said_raw(
+    talk: Talk, clock: ManualClock, hostile: Seed, verb: str, rounds: int
+) -> None:
+    lost_creation(hostile.store, clock)
+    hostile.collection(99, at=clock.now(), mode=Mode.TEST, status="succeeded")
+    actions = StoreActions(hostile.store, actor="asha", clock=clock, profile="main")
+    for rest in Random(verb).sample(WORDS, rounds):  # noqa: S311 - repeatable
+        ours = talk(actions=actions, mode=Mode.LIVE if len(rest) % 2 else Mode.TEST)
+        for line in ("list", f"{verb} {rest}", "more"):
+            said = joined(ours.answer(line))
+            assert not {"\x1b", "\u202e"} & set(said), (line[:60], said[:300])

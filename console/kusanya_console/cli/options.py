@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from kusanya.clock import SystemClock
-from kusanya.domain.business_day import EAT, YEARS
+from kusanya.domain.business_day import EAT, read_day
 from kusanya.errors import ConfigurationError
 from kusanya.privacy.secret_url import SecretUrl, mask_url
 from kusanya.profiles import Profile, load
@@ -82,14 +82,9 @@ def speak(*, as_json: bool = False) -> None:
 def day_of(option: str, text: str) -> date:
     """Return the business day that an option names; raises Refused for anything but 2026-03-31."""
     try:
-        day = date.fromisoformat(text)
+        return read_day(text)
     except ValueError:
         raise Refused(f"{option} is a day as 2026-03-31, not {text}", code=USAGE) from None
-    if day.year not in YEARS:
-        raise Refused(
-            f"{option} is a day of the years {YEARS[0]} to {YEARS[-1]}, not {text}", code=USAGE
-        )
-    return day
 
 
 def instant_of(option: str, text: str, *, now: datetime, day: datetime | None = None) -> datetime:

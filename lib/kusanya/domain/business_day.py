@@ -11,7 +11,7 @@ from kusanya.say import Said
 
 EAT: Final = timezone(timedelta(hours=3), "EAT")
 """East Africa Time: the day turns at 21:00Z."""
-YEARS: Final = range(1970, 3000)
+_YEARS: Final = range(1970, 3000)
 """Of the days that people name; another one is a slip, and no arithmetic could go beyond it."""
 _SPOKEN: Final = re.compile(
     r"(?:(?P<day>today|yesterday|[0-9]{4}-[0-9]{2}-[0-9]{2}) )?"
@@ -42,7 +42,7 @@ def read_instant(text: str, *, now: datetime) -> datetime:
     try:
         if spoken is None:
             instant = datetime.fromisoformat(text)
-            if instant.tzinfo is not None:
+            if instant.tzinfo is not None and instant.year in _YEARS:
                 return instant
         else:
             hour, minute, second = spoken["hour"], spoken["minute"], spoken["second"] or 0
@@ -58,7 +58,15 @@ def read_instant(text: str, *, now: datetime) -> datetime:
     )
 
 
+def read_day(text: str) -> date:
+    """Return the day that a person names as 2026-03-31; raises ValueError for anything else."""
+    day = date.fromisoformat(text)
+    if day.year not in _YEARS:
+        raise ValueError(f"{text} is of another century")
+    return day
+
+
 def _day_named(word: str, now: datetime) -> date:
     if word in {"today", "yesterday"}:
         return (day_start(now) - timedelta(days=word == "yesterday")).date()
-    return date.fromisoformat(word)
+    return read_day(word)

@@ -6,6 +6,7 @@ from datetime import date, time
 from difflib import get_close_matches
 from typing import Final
 
+from kusanya.domain.business_day import read_day
 from kusanya.domain.channels import CHANNEL_NAMES, CHANNELS
 from kusanya.domain.collection_columns import FieldType
 from kusanya.domain.status import CONTRADICTION, Status
@@ -142,7 +143,7 @@ def _read_time(key: str, op: str, piece: str) -> Value:
 
 
 def _when(key: str, text: str) -> time | date:
-    for read in (_time, date.fromisoformat):
+    for read in (_time, read_day):
         try:
             return read(text)
         except ValueError:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 import pandas as pd
 
-from kusanya.domain.business_day import EAT, YEARS
+from kusanya.domain.business_day import EAT, read_day
 
 _CUTOFF: Final = re.compile(r"(?P<sign>[+-]?)(?P<hours>\d{1,2}):(?P<minutes>[0-5]\d)")
 _MONTH: Final = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})")
@@ -131,14 +131,11 @@ def month_of(day: date, *, cutoff: timedelta = timedelta(0)) -> Period:
 
 def _day(text: str) -> date:
     try:
-        day = date.fromisoformat(text.strip())
+        return read_day(text.strip())
     except ValueError:
         raise ValueError(
             "a period is written as 2026-03, 2026-03-05 or 2026-03-01..2026-03-15"
         ) from None
-    if day.year not in YEARS:
-        raise ValueError(f"a period is of the years {YEARS[0]} to {YEARS[-1]}, not {day.year}")
-    return day
 
 
 def _midnight(day: date) -> datetime:

@@ -102,6 +102,17 @@ def test_what_was_looked_for_in_vain_is_named(store: Store) -> None:
     assert "nimelipa" in found.words
 
 
+@pytest.mark.parametrize(
+    ("word", "kept"),
+    [("W1" * 9000, "W1" * 9000), ("AB\0C-123", "AB␀C-123")],
+)
+def test_a_reference_is_found_by_a_word_that_no_store_could_keep(
+    store: Store, word: str, kept: str
+) -> None:
+    record(store, collection("long", reference=kept))
+    assert [match.row.id for match in ask(store, f"please {word} now").matches] == ["col_long"]
+
+
 def test_an_address_is_named_without_its_password(store: Store) -> None:
     found = ask(store, "see postgresql://asha:geheim@db.example:5432/shop please")
     assert found.words == ("postgresql://asha:***@db.example:5432/s…", "see", "please")

@@ -4,6 +4,7 @@ Each word is looked for whole, by indexes: nothing is guessed, and all that is k
 """
 
 import re
+from collections.abc import Collection
 from itertools import pairwise
 from typing import Final
 
@@ -92,7 +93,7 @@ def _named(store: Store, question: LookupQuestion, words: list[str]) -> Candidat
             led.append(word)
         matches += rows
         created += opened
-    under = _under(store, question, dict.fromkeys(words, MatchKind.REFERENCE))
+    under = _under(store, question, words, MatchKind.REFERENCE)
     led += [name for name in _references(under) if name not in led]
     return Candidates([*matches, *under.matches], [*created, *under.creations], _in_text(led))
 
@@ -102,22 +103,20 @@ def _spelled(store: Store, question: LookupQuestion, words: list[str]) -> Candid
     beside = [piece for piece in _BETWEEN.split(question.text) if piece]
     several = [*words, *(" ".join(pair) for pair in pairwise(beside[: _MOST + 1]))]
     spelled = [one for text in several if _DIGIT.search(text) for one in spellings(text)]
-    under = _under(store, question, dict.fromkeys(spelled, MatchKind.SPELLING))
+    under = _under(store, question, dict.fromkeys(spelled), MatchKind.SPELLING)
     return Candidates(under.matches, under.creations, _in_text(_references(under)))
 
 
-def _under(store: Store, question: LookupQuestion, names: dict[str, MatchKind]) -> Candidates:
+def _under(
+    store: Store, question: LookupQuestion, names: Collection[str], kind: MatchKind
+) -> Candidates:
     if not names:
         return Candidates()
     rows = store.collections.by_reference(question.mode, *names, limit=question.limit)
     intents = store.intents.by_reference(question.mode, *names)[: question.limit]
     return Candidates(
-        [Match(row, names[row.reference]) for row in rows],
-        [
-            CreationMatch(intent, names[intent.reference])
-            for intent in intents
-            if became(store, intent) is None
-        ],
+        [Match(row, kind) for row in rows],
+        [CreationMatch(intent, kind) for intent in intents if became(store, intent) is None],
     )
 
 
