@@ -250,6 +250,8 @@ def one_camt(old: str, new: str) -> BankEntry:
         ("BookgDt", "ValDt", None, date(2026, 3, 5)),
         ("<Dt>2026-03-05</Dt>", "<Dt>2026-02-30</Dt>", None, None),
         ("<Dt>2026-03-05</Dt>", "", None, None),
+        ("<Dt>2026-03-05</Dt>", "<Dt>9999-12-31</Dt>", None, None),
+        ("<Dt>2026-03-05</Dt>", "<DtTm>9999-12-31T23:59:59Z</DtTm>", None, None),
     ],
 )
 def test_the_moment_of_an_entry_is_its_own_or_that_of_its_value(

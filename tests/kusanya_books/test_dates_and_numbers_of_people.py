@@ -105,6 +105,7 @@ def test_a_column_of_midnights_is_one_of_days(cell: str, *, days_only: bool) -> 
         *("2026-03-05 0:30 PM", "2026-03-05 13:30 am", "2026-02-30", "2026-13-01", "5 Mwezi 2026"),
         *("yesterday", "2026", "5/3", "2026-03-05 12:00 maybe"),
         *("0001-01-01", "0000-00-00", "0026-03-05", "0100-03-05", "1899-12-31", "5 March 0026"),
+        *("9999-12-31", "3000-01-01", "31/12/9999", "9999-12-31T23:59:59Z"),
     ],
 )
 def test_what_no_calendar_and_no_clock_shows_is_no_date(cell: str) -> None:

@@ -60,7 +60,16 @@ def test_a_day_without_a_time_is_that_day_whatever_the_offset(said: str) -> None
 
 
 @pytest.mark.parametrize(
-    "said", ["20260230", "2026030", "20260305106000", "20260305103000[15]", "20260305103000[3.10]"]
+    "said",
+    [
+        "20260230",
+        "2026030",
+        "20260305106000",
+        "20260305103000[15]",
+        "20260305103000[3.10]",
+        "99991231",
+        "99991231235959[-3]",
+    ],
 )
 def test_a_date_that_cannot_be_read_is_refused(said: str) -> None:
     assert entry(DTPOSTED=said).column == "DTPOSTED"

@@ -186,6 +186,19 @@ def test_a_ledger_that_cannot_be_used_writes_nothing_and_says_what_to_change(
     assert not (tmp_path / "packs").exists()
 
 
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31", "9999-12-31T23:59:59Z"])
+@pytest.mark.parametrize("mapping", ["", 'date_format = "%Y-%m-%d"'])
+def test_a_row_of_a_day_that_programs_write_for_none_is_named(
+    kusanya: Kusanya, tmp_path: Path, day: str, mapping: str
+) -> None:
+    ledger = books(tmp_path, *AGREEING, f"R-4,1000,TZS,{day}")
+    (tmp_path / "books.toml").write_text(f"[ledger]\n{mapping}\n", encoding="utf-8")
+    code, out, err = kusanya("--mode", "live", "--ledger", ledger, "--mapping", "books.toml")
+    assert (code, err) == (1, "")
+    assert "1 input row(s) could not be read" in out
+    assert 'row 5, column "booked_at": booked_at is not a date' in out
+
+
 def test_a_row_that_cannot_be_read_is_named_and_the_pack_says_not_closed(
     kusanya: Kusanya, tmp_path: Path
 ) -> None:
@@ -223,7 +236,7 @@ def test_a_mapping_that_does_not_fit_is_refused_with_its_reason(
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("period", ["0001-01-01", "9999-12-31", "1969-12-31..1970-01-02"])
+@pytest.mark.parametrize("period", ["0001-01-01", "9999-12-31", "1899-12-31..1900-01-02"])
 def test_a_period_of_other_centuries_is_a_slip(kusanya: Kusanya, period: str) -> None:
     code, _, err = kusanya("--mode", "live", "--period", period, days=None)
     assert (code, "a period is written as 2026-03" in err) == (2, True)

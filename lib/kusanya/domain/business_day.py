@@ -11,8 +11,9 @@ from kusanya.say import Said
 
 EAT: Final = timezone(timedelta(hours=3), "EAT")
 """East Africa Time: the day turns at 21:00Z."""
-_YEARS: Final = range(1970, 3000)
-"""Of the days that people name; another one is a slip, and no arithmetic could go beyond it."""
+YEARS: Final = range(1900, 3000)
+"""Of days that people and files name: others, as 0001-01-01 and 9999-12-31, are written for none,
+and no arithmetic could go beyond them."""
 _SPOKEN: Final = re.compile(
     r"(?:(?P<day>today|yesterday|[0-9]{4}-[0-9]{2}-[0-9]{2}) )?"
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}))?"
@@ -42,7 +43,7 @@ def read_instant(text: str, *, now: datetime) -> datetime:
     try:
         if spoken is None:
             instant = datetime.fromisoformat(text)
-            if instant.tzinfo is not None and instant.year in _YEARS:
+            if instant.tzinfo is not None and instant.year in YEARS:
                 return instant
         else:
             hour, minute, second = spoken["hour"], spoken["minute"], spoken["second"] or 0
@@ -61,7 +62,7 @@ def read_instant(text: str, *, now: datetime) -> datetime:
 def read_day(text: str) -> date:
     """Return the day that a person names as 2026-03-31; raises ValueError for anything else."""
     day = date.fromisoformat(text)
-    if day.year not in _YEARS:
+    if day.year not in YEARS:
         raise ValueError(f"{text} is of another century")
     return day
 

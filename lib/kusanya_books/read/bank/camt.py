@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
+from kusanya.domain.business_day import YEARS, read_day
 from kusanya.errors import InputRefused
 from kusanya.text import plain
 from kusanya_books.read.bank.entries import (
@@ -202,10 +203,12 @@ def _moment(element: Any) -> tuple[datetime | None, date | None]:
         try:
             if at:
                 instant = datetime.fromisoformat(at)
+                if instant.year not in YEARS:
+                    return None, None
                 zone = ZoneInfo(EAT_NAME)
                 return (instant if instant.tzinfo else instant.replace(tzinfo=zone)), None
             if day:
-                return None, date.fromisoformat(day[:10])
+                return None, read_day(day[:10])
         except ValueError:
             return None, None
     return None, None

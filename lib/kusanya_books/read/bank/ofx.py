@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
 
+from kusanya.domain.business_day import YEARS
 from kusanya.errors import InputRefused
 from kusanya.text import plain
 from kusanya_books.read.bank.entries import (
@@ -184,6 +185,8 @@ def _moment(text: str) -> tuple[datetime | None, datetime | None]:
     try:
         at = datetime.strptime(f"{found['day']}{clock:0<6}", "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:
+        return None, None
+    if at.year not in YEARS:
         return None, None
     if not clock:
         return None, at

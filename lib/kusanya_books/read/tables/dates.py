@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pandas as pd
 
+from kusanya.domain.business_day import YEARS
 from kusanya.domain.months import ENGLISH, MONTHS
 from kusanya_books.columns import DType
 
@@ -55,8 +56,6 @@ _SERIALS: Final = (20_000, 80_000)
 """Days since 1899-12-30 that lie between 1954 and 2119."""
 _EPOCH: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - a spreadsheet knows no zone
 _TWELVE: Final = 12
-_FIRST_YEAR: Final = 1900
-"""Before it no date is meant: 0001-01-01 is how some programs write none."""
 
 
 class Dates(msgspec.Struct, frozen=True):
@@ -149,7 +148,7 @@ def _written(cell: str) -> _DateCell | None:
         parts = found.groupdict()
         year = int(parts["year"])
         year += 2000 if len(parts["year"]) == 2 else 0  # noqa: PLR2004 - digits
-        if year < _FIRST_YEAR:
+        if year not in YEARS:
             return None
         if parts.get("name") is not None:
             month = MONTHS.get(parts["name"].casefold())

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from kusanya.domain.business_day import YEARS
 from kusanya.domain.channels import channel_code
 from kusanya.errors import InputRefused
 from kusanya.text import safe
@@ -388,6 +389,7 @@ class SheetReader(RowAccount):
         return local.dt.tz_convert("UTC")
 
     def _known(self, name: str, at: Any) -> Any:
+        at = at.where(at.dt.year.between(YEARS[0], YEARS[-1]))
         self.reject(at.isna(), f"{_said(name)} {dates.NO_DATE}", name)
         return at.astype("datetime64[us, UTC]")
 
