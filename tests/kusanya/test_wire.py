@@ -141,6 +141,8 @@ def test_a_principal_is_read() -> None:
         ("created_at", "9999-12-31T23:59:59-05:00"),
         ("created_at", "0001-01-01T00:00:00+05:00"),
         ("completed_at", "9999-12-31T23:59:59-05:00"),
+        ("completed_at", "0001-01-01T00:00:00Z"),
+        ("created_at", "9999-12-31T23:59:59Z"),
         ("metadata", []),
         ("id", "evt_1"),
         ("id", "col_"),
@@ -158,7 +160,11 @@ def test_a_field_of_another_type_is_refused_without_quoting_it(field: str, value
 
 
 @pytest.mark.parametrize(
-    "at", ["2026-03-02T12:00:12", "9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+05:00"]
+    "at",
+    [
+        *("2026-03-02T12:00:12", "9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+05:00"),
+        *("9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"),
+    ],
 )
 def test_an_event_of_no_instant_is_refused(at: str) -> None:
     with pytest.raises(WireError):
