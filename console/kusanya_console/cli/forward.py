@@ -13,7 +13,7 @@ from kusanya_console.cli.options import (
     profile_of,
     since_of,
 )
-from kusanya_console.cli.outcomes import hand_out_again
+from kusanya_console.cli.outcomes import check_name, hand_out_again
 from kusanya_console.cli.own_secrets import own_secrets
 from kusanya_console.output import USAGE, Refused, say
 
@@ -121,6 +121,7 @@ def forwarder_of(
     except ConfigurationError as error:
         raise Refused(f"{shown(url)}: {error}", code=USAGE) from error
     if all(row.name != consumer for row in store.outcomes.consumers()):
+        check_name(consumer)
         store.outcomes.add(consumer, mode=profile.mode, begin=since, actor=store.audit.actor)
     elif since is not None:
         say(hand_out_again(store, consumer, since))

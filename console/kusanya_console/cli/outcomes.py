@@ -55,11 +55,7 @@ def outcomes_add(
     A consumer that is there already stays as it is. What became known before is told first, so that
     the second success of an old order is no first one: a large store takes minutes.
     """
-    if _NAME.fullmatch(consumer) is None:
-        raise Refused(
-            f"{safe(consumer, 70)} is no name for a consumer: small letters, digits, - and _",
-            code=USAGE,
-        )
+    check_name(consumer)
     since = None if begin in {"now", "all"} else since_of("--begin", begin, now=now(clock))
     with _opened(profile, store) as (opened, mode):
         row = opened.outcomes.add(
@@ -188,6 +184,15 @@ def outcomes_ddl(
         say(ddl(database) + ";")
     except ConfigurationError as error:
         raise Refused(str(error), code=USAGE) from None
+
+
+def check_name(consumer: str) -> None:
+    """Raise Refused for what cannot name a new consumer."""
+    if _NAME.fullmatch(consumer) is None:
+        raise Refused(
+            f"{safe(consumer, 70)} is no name for a consumer: small letters, digits, - and _",
+            code=USAGE,
+        )
 
 
 @contextmanager

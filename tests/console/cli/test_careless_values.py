@@ -23,13 +23,15 @@ VALUES: Final = (
     "2026-02-30", "2026-13-01T00:00:00Z", "0001-01-01", "9999-12-31", "9999-12-31T23:59:59+14:00",
     "0001-01-01T00:00:00-14:00", "today 25:00", "99999h", "99999d", "x" * 5000, "\udcff\udcfe",
     "\x1b[31mred", "a\nb", "\u202eabc", "[red]x", "%s%s", "'", '"', "\\", "*", "=", "{}", "null",
-    "\ufeff", "\uff21", "/", ".", "~", "/dev/null", "../gone", "/etc", "@file", "a:b:c", "a=b",
+    "\ufeff", "\uff21", ".", "@file", "a:b:c", "a=b",
     "live,test", "col_x", "sqlite:///", "http://[::1", "http://x:99999/", "+255754000001",
     "postgresql://u:geheim@127.0.0.1:1/x", "s3://bucket/x", "folder", "bytes", "empty", "marked",
     "open", "deep", "header", "books.csv",
 )  # fmt: skip
-"""Numbers, days, addresses, names and files as nobody should give them; of the files the last
-eight are there."""
+"""Numbers, days, addresses, names and files as nobody should give them; the last eight are there.
+
+None is outside the folder of the test: some commands write where they are told to.
+"""
 FITTING: Final[dict[str, dict[str, str]]] = {
     "reconcile": {"--period": "2026-03", "--ledger": "books.csv", "--out": "packs"},
     "gap": {"amount": "5000", "--file": "books.csv"},

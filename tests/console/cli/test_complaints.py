@@ -55,6 +55,15 @@ def test_a_mode_that_there_is_not_is_a_usage_error(
     assert "'live' or 'test'" in err
 
 
+@pytest.mark.parametrize("host", ["a" * 300, "\udcff"])
+def test_a_host_that_no_name_server_could_know_is_named(
+    kusanya: Callable[..., ActionResult], tmp_path: Path, host: str
+) -> None:
+    code, _, err = kusanya("service", "--port=0", f"--data={tmp_path}", f"--host={host}")
+    assert (code, is_one_clear_line(err)) == (1, True)
+    assert "no host has such a name" in err
+
+
 def test_a_taken_port_is_reported_with_its_number(
     kusanya: Callable[..., ActionResult], taken_port: int, tmp_path: Path
 ) -> None:
@@ -307,5 +316,10 @@ def test_a_place_in_a_folder_that_is_missing_is_named_and_the_store_may_be_an_ad
     again = tmp_path / "again.sqlite"
     code, out, _ = kusanya("store", "restore", str(saved), "--to", f"sqlite:///{again}")
     assert (code, f"restored {again}" in out) == (0, True)
+    for place in ("/", "."):
+        code, _, err = kusanya("store", "restore", str(saved), "--to", place)
+        assert (code, "exists already, and a restore never overwrites" in err) == (1, True)
+    code, _, err = kusanya("health", "--store", "/")
+    assert (code, "a store lives in a file: / is none" in err) == (1, True)
     code, _, err = kusanya("store", "restore", str(saved), "--to", "postgresql://kus@db/kus")
     assert (code, "put a PostgreSQL database back with pg_restore" in err) == (2, True)

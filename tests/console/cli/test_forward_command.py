@@ -80,6 +80,8 @@ def test_an_address_comes_from_a_file_and_none_is_wrong_usage(
     kusanya: Kusanya, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert kusanya("forward")[0] == 2
+    code, _, err = kusanya("forward", "--to", "http://127.0.0.1:1/", "--consumer", "a/b", "--drain")
+    assert (code, "a/b is no name for a consumer" in err) == (2, True)
     secret = kusanya("forward", "--print-secret")[1].strip()
     with http_shop(secret) as shop:
         kept = tmp_path / "where"

@@ -38,7 +38,9 @@ def talk(
     follow: Annotated[
         str, typer.Option(help="What is said unasked: all, problems or alarms.")
     ] = "problems",
-    every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
+    every: Annotated[
+        float, typer.Option(min=0.1, max=3_600, help="Seconds between two looks.")
+    ] = 2.0,
     no_input: Annotated[
         bool, typer.Option("--no-input", help="Read no commands, as for a log; Ctrl-C ends it.")
     ] = False,

@@ -35,6 +35,8 @@ def listen(host: str, port: int) -> socket.socket:
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, proto)
+    except UnicodeError:
+        raise AddressRefused(f"cannot listen on {host[:80]!r}: no host has such a name") from None
     except OSError as error:
         raise AddressRefused(f"cannot listen on {host}: {error}") from error
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
