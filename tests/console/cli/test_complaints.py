@@ -295,7 +295,7 @@ def test_an_address_is_no_file_of_this_machine(
 
 
 def test_a_place_in_a_folder_that_is_missing_is_named_and_the_store_may_be_an_address(
-    kusanya: Callable[..., ActionResult], tmp_path: Path
+    kusanya: Callable[..., ActionResult], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = f"sqlite:///{tmp_path / 'store.sqlite'}"
     Store.open(store).close()
@@ -313,9 +313,12 @@ def test_a_place_in_a_folder_that_is_missing_is_named_and_the_store_may_be_an_ad
     assert saved.is_file()
     code, _, err = kusanya("store", "restore", str(saved), "--to", str(tmp_path / "gone" / "x"))
     assert (code, f"there is no folder {tmp_path / 'gone'}" in err) == (1, True)
-    again = tmp_path / "again.sqlite"
+    again = tmp_path / "postgres.sqlite"
     code, out, _ = kusanya("store", "restore", str(saved), "--to", f"sqlite:///{again}")
     assert (code, f"restored {again}" in out) == (0, True)
+    monkeypatch.chdir(tmp_path)
+    again.unlink()
+    assert kusanya("store", "restore", str(saved), "--to", "postgres.sqlite")[0] == 0
     for place in ("/", "."):
         code, _, err = kusanya("store", "restore", str(saved), "--to", place)
         assert (code, "exists already, and a restore never overwrites" in err) == (1, True)

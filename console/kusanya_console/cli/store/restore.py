@@ -56,7 +56,7 @@ def restore(
     from kusanya.store import restore_file
     from kusanya_console.sandbox.service_clock import parse_clock
 
-    if to.startswith("postgres"):
+    if to.startswith(("postgresql://", "postgres://")):
         raise Refused(
             "--to is a file: put a PostgreSQL database back with pg_restore, then run "
             "kusanya store mark-restored",
