@@ -15,7 +15,7 @@ from kusanya_books import columns
 from kusanya_books.columns import POSTINGS
 from kusanya_books.judge import postings, suspense
 from kusanya_books.pack.journals import account_map, booked_before, journal_entries
-from kusanya_books.pack.journals.to_book import Booked, Continued
+from kusanya_books.pack.journals.to_book import Booked, Continued, ToBook
 from kusanya_books.read import pack_folder
 from kusanya_books.request.days import period
 
@@ -184,3 +184,57 @@ def test_a_close_knows_who_booked_the_first_day_of_the_one_that_it_follows(tmp_p
         [str(day(0)), str(day(30)), again, part] for part in ("collections", "since")
     ]
     shop.check()
+
+
+SUM = {"currency": "TZS", "channel": "MPESA_TZ", "break_code": None, "rows": 1, "gross": 100,
+       "fee": 0, "excise": 0, "vat": 0, "net": 100}  # fmt: skip
+KINDS = (postings.COLLECTIONS, postings.EXPLAINED, postings.PAID_SINCE, "payout")
+
+
+def posted(*rows: tuple[date, str]) -> pd.DataFrame:
+    whole = [{**SUM, "business_day": pd.Timestamp(on), "kind": kind} for on, kind in rows]
+    return columns.frame(POSTINGS, pd.DataFrame(whole, columns=[*POSTINGS.columns]))
+
+
+def placed(rows: pd.DataFrame) -> set[tuple[date, str]]:
+    found = list(zip(rows["business_day"].dt.date, rows["kind"], strict=True))
+    assert len(found) == len(set(found))
+    return set(found)
+
+
+@pytest.mark.parametrize("by_command", [False, True])
+@pytest.mark.parametrize("books_others", [False, True])
+def test_each_sum_of_a_close_is_booked_or_waits_and_the_first_day_is_its_own(
+    *, books_others: bool, by_command: bool
+) -> None:
+    before, first, last = MARCH.first - timedelta(days=1), MARCH.first, MARCH.last
+    every = [(on, kind) for on in (before, first, last) for kind in KINDS]
+    close = ToBook(
+        first=first, last=last, begins=first, given=frozenset(), books_others=books_others,
+        postings=posted(*every), earned=columns.empty(POSTINGS),
+    )  # fmt: skip
+    now, known, waiting = close.beside(None, by_command=by_command)
+    booked = {(on, kind) for on, kind in every if on >= first and books_others}
+    booked |= {(first, postings.COLLECTIONS), (last, postings.COLLECTIONS)}
+    if by_command:
+        booked |= {(before, kind) for kind in KINDS if kind != "payout"}
+    assert (placed(now), len(known)) == (booked, 0)
+    assert placed(waiting) == set(every) - booked
+
+
+@pytest.mark.parametrize("part", ["", "collections", "since", "others"])
+def test_what_a_run_booked_of_the_day_before_is_said_again_by_its_part(part: str) -> None:
+    before, first = MARCH.first - timedelta(days=1), MARCH.first
+    every = [(on, kind) for on in (before, first) for kind in KINDS]
+    close = ToBook(
+        first=first, last=MARCH.last, begins=before, given=frozenset(), books_others=True,
+        postings=columns.empty(POSTINGS), earned=posted(*every),
+    )  # fmt: skip
+    runs = (Continued(before, first, "feb", part),)
+    now, _, waiting = close.beside(Booked(columns.empty(POSTINGS), runs), by_command=False)
+    of_part = {
+        "": set(KINDS), "collections": {postings.COLLECTIONS},
+        "since": {postings.EXPLAINED, postings.PAID_SINCE}, "others": {"payout"},
+    }  # fmt: skip
+    assert placed(now) == {(before, kind) for kind in of_part[part]}
+    assert len(waiting) == 0
