@@ -8,9 +8,10 @@ import pytest
 from tests.kit.frames import frame_of
 
 from kusanya_books import columns
-from kusanya_books.columns import ACCOUNTED, AGEING, COVERAGE, FINDINGS, ITEMS
+from kusanya_books.columns import ACCOUNTED, AGEING, COVERAGE, FINDINGS, ITEMS, LINES
 from kusanya_books.judge import findings
 from kusanya_books.judge.report import Report, ReportVerdict
+from kusanya_books.pack import summary
 from kusanya_books.pack.summary import run_id, sentence
 from kusanya_books.request.quality import FileTotal, Quality, Remark
 
@@ -253,3 +254,17 @@ def test_the_same_inputs_in_another_order_are_the_same_run() -> None:
     assert run_id({"a": 1, "b": {"c": 2, "d": 3}}) == run_id({"b": {"d": 3, "c": 2}, "a": 1})
     assert run_id({"a": 1}) != run_id({"a": 2})
     assert len(run_id({})) == 16
+
+
+def test_each_line_outside_the_period_is_counted_and_the_paid_ones_summed() -> None:
+    line = {"input": "books.csv", "currency": "TZS", "rows": 5, "amount": 700, "rows_not_paid": 3,
+            "amount_not_paid": 90}  # fmt: skip
+    parts = ("before the period", "in the period", "after the period", "all lines")
+    frame = frame_of(LINES, *({**line, "part": part} for part in parts))
+    report: Any = SimpleNamespace(page=lambda _: SimpleNamespace(frame=frame))
+    assert summary._outside(report) == [
+        ("books.csv lines before the period, TZS", 8),
+        ("books.csv lines before the period, TZS: sum of those that are paid", 700),
+        ("books.csv lines after the period, TZS", 8),
+        ("books.csv lines after the period, TZS: sum of those that are paid", 700),
+    ]
