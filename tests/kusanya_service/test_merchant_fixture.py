@@ -101,6 +101,7 @@ def test_the_fixture_needs_nothing_else_of_the_project() -> None:
         "clock",
         "domain",
         "domain.assumptions",
+        "domain.business_day",  # the years of which an instant can be
         "domain.limits",
         "domain.status",  # what the wire stands on; the service keeps its own list
         "errors",

@@ -11,7 +11,7 @@ from kusanya.say import Said
 
 EAT: Final = timezone(timedelta(hours=3), "EAT")
 """East Africa Time: the day turns at 21:00Z."""
-YEARS: Final = range(1900, 3000)
+YEARS: Final = range(1900, 9999)
 """Of days that people and files name: others, as 0001-01-01 and 9999-12-31, are written for none,
 and no arithmetic could go beyond them."""
 _SPOKEN: Final = re.compile(
@@ -63,7 +63,7 @@ def read_day(text: str) -> date:
     """Return the day that a person names as 2026-03-31; raises ValueError for anything else."""
     day = date.fromisoformat(text)
     if day.year not in YEARS:
-        raise ValueError(f"{text} is of another century")
+        raise ValueError(text)
     return day
 
 
