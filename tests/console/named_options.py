@@ -1,4 +1,4 @@
-"""Which options a complaint names: each must be one of the command, or of one that it names."""
+"""The commands and their options; of those that a complaint names each must be one of them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -18,6 +18,15 @@ def unknown_options(arguments: Sequence[str], complaint: str) -> list[str]:
         known.update(_options(words.split()))
     given = {one.partition("=")[0] for one in arguments}
     return [one for one in named if one not in known | given]
+
+
+def leaves(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Yield each command with its words, groups left out."""
+    if hasattr(command, "commands"):
+        for word, under in command.commands.items():
+            yield from leaves(under, (*words, word))
+    else:
+        yield " ".join(words), command
 
 
 def _options(words: Sequence[str]) -> Iterator[str]:

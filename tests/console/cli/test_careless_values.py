@@ -1,6 +1,6 @@
 """Whatever stands behind an option or an argument: an answer or one clear line, never a bug."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 import typer
+from tests.console.named_options import leaves
 from tests.console.seeding import NOW, Seed
 
 from kusanya_console.cli.command_line import command_line
@@ -52,26 +53,16 @@ FITTING: Final[dict[str, dict[str, str]]] = {
 """What else a command needs before it comes to a value; of all others any text."""
 
 
-def commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, bool]]]:
-    """Yield each command with the names of what it takes a value of, and whether it needs one."""
-    under = getattr(command, "commands", {})
-    for word, one in under.items():
-        yield from commands(one, (*words, word))
-    if not under:
-        takes = [one for one in command.get_params(typer.Context(command)) if not one.is_eager]
-        named = {_named(one): one.required for one in takes if not getattr(one, "is_flag", False)}
-        yield " ".join(words), named
-
-
-def _named(parameter: Any) -> str:
-    name: str = parameter.opts[0]
-    return name
+def taken(command: Any) -> dict[str, bool]:
+    """Return the names of what a command takes a value of, and whether it needs one."""
+    takes = [one for one in command.get_params(typer.Context(command)) if not one.is_eager]
+    return {one.opts[0]: one.required for one in takes if not getattr(one, "is_flag", False)}
 
 
 TAKING: Final = {
     name: named
-    for name, named in commands(command_line())
-    if named and name not in ASKING and name.split()[0] not in SERVING
+    for name, command in leaves(command_line())
+    if name not in ASKING and name.split()[0] not in SERVING and (named := taken(command))
 }
 
 

@@ -3,10 +3,9 @@
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
+from tests.console.named_options import leaves
 
 from kusanya.store import Store
 from kusanya_console.cli.command_line import command_line
@@ -269,18 +268,18 @@ def test_every_command_explains_itself_with_an_example(
     assert "Example: " in out or "Begin with: " in out
 
 
-def named_paths(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield of each file or folder that a command takes how it is named on the command line."""
-    for word, under in getattr(command, "commands", {}).items():
-        yield from named_paths(under, (*words, word))
-    for parameter in command.get_params(typer.Context(command)):
-        descriptor = getattr(parameter, "type_descriptor", None)
-        if descriptor is not None and descriptor.annotation is Path:
-            option = parameter.opts[0]
-            yield (*words, option) if option.startswith("-") else words
-
-
-PATHS = (*named_paths(command_line()), ("store", "backup"), ("store", "restore", "x", "--to"))
+PATHS = (
+    *(
+        (*name.split(), *([option] if option.startswith("-") else []))
+        for name, command in leaves(command_line())
+        for parameter in command.params
+        if getattr(getattr(parameter, "type_descriptor", None), "annotation", None) is Path
+        for option in parameter.opts[:1]
+    ),
+    ("store", "backup"),
+    ("store", "restore", "x", "--to"),
+)
+"""How each file or folder that a command takes is named on the command line."""
 
 
 @pytest.mark.parametrize("address", ["s3://bucket/x", "https://asha:geheim@shop.example/x"])

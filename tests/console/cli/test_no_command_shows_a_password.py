@@ -4,13 +4,13 @@ import json
 import logging
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.console.cli.conftest import ActionResult
 from tests.console.cli.deploying import Kusanya
+from tests.console.named_options import leaves
 from tests.kusanya.store.test_store_backups import programs_of_postgresql
 
 from kusanya.store import Store
@@ -98,14 +98,6 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "mapping try": ("FILE", "--as", "mpesa"),
 }
 """What a command cannot do without."""
-
-
-def leaves(command: Any, names: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    if hasattr(command, "commands"):
-        for name, under in command.commands.items():
-            yield from leaves(under, (*names, name))
-    else:
-        yield " ".join(names), command
 
 
 COMMANDS = dict(leaves(command_line()))

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from kusanya.privacy.secret_url import SecretUrl, mask_url
+from kusanya.privacy.secret_url import SecretUrl
 from kusanya.text import safe
 from kusanya_console.cli.options import (
     AsJson,
@@ -67,15 +67,9 @@ def backup(
     chosen = profile_of(profile, store)
     ending = ".dump" if chosen.store.reveal().startswith("postgres") else ".sqlite"
     place = local_path("target", target)
-    folder = place if place.is_dir() else None
+    folder = place if place.is_dir() or target.endswith(os.sep) else None
     if folder is not None:
         place = folder / f"kusanya-{now():%Y%m%dT%H%M%SZ}{ending}"
-    elif target.endswith(os.sep) or not place.parent.is_dir():
-        # A disk that is not mounted: a folder of its name would be on the disk of the store.
-        missing = place if target.endswith(os.sep) else place.parent
-        raise Refused(
-            f"there is no folder {safe(mask_url(str(missing)), 200)}: make it, or mount its disk"
-        )
     elif keep is not None:
         raise Refused("--keep is for a folder, and it must be there", code=USAGE)
     with Store.open(chosen.store, create=False, clock=parse_clock(clock)) as opened:

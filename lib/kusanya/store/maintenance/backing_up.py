@@ -23,7 +23,7 @@ from kusanya.privacy import redact
 from kusanya.store.records import Backup
 from kusanya.store.tables.engine import Engines, only_store_errors
 from kusanya.store.tables.sessions import refuse_poolers
-from kusanya.store.tables.sqlite_file import sync_folder
+from kusanya.store.tables.sqlite_file import need_folder, sync_folder
 
 try:
     import fcntl
@@ -56,11 +56,13 @@ def copy_to(source: Engines, target: Path, *, clock: Clock) -> Backup:
     """Copy the store to a new file of this user's; whole and durable under its name on return.
 
     Until then it is `.NAME.part` beside it, and what a killed backup left there is removed. Raises
-    StoreUnavailable when the file exists, where it cannot be made, and for a store on PostgreSQL
-    where pg_dump is not installed or fails, or where a pooler stands before the server.
+    StoreUnavailable when the file exists, where its folder is missing or it cannot be made, and for
+    a store on PostgreSQL where pg_dump is not installed or fails, or where a pooler stands before
+    the server.
     """
     if target.exists():
         raise StoreUnavailable(f"{target} exists already; a backup never overwrites")
+    need_folder(target)
     began = clock.now()
     with only_store_errors(f"back up to {target}"):
         remove_parts(target.parent)

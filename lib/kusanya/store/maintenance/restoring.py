@@ -15,7 +15,6 @@ from sqlalchemy import func, select
 from kusanya.clock import Clock
 from kusanya.errors import StoreUnavailable
 from kusanya.platform.sqlite import sqlite_driver
-from kusanya.privacy.secret_url import mask_url
 from kusanya.store.maintenance import migrations
 from kusanya.store.maintenance.maintenance import JOURNAL, Maintenance
 from kusanya.store.maintenance.opening import prepare
@@ -24,7 +23,7 @@ from kusanya.store.queries.notes_and_audit import operating_system_user
 from kusanya.store.queries.restores import last_date, mark
 from kusanya.store.records import RestoreResult
 from kusanya.store.tables.engine import Engines, engines, only_store_errors
-from kusanya.store.tables.sqlite_file import create_file, sync_folder
+from kusanya.store.tables.sqlite_file import create_file, need_folder, sync_folder
 from kusanya.store.writer.batch import Transaction
 from kusanya.store.writer.statements import statements
 
@@ -123,12 +122,10 @@ def _marked(
 def _refuse_what_stands(target: Path) -> None:
     if os.path.lexists(target):  # also a folder without a name, as . and /
         raise _stands(target)
-    if not target.parent.is_dir():
-        named = mask_url(str(target.parent))
-        raise StoreUnavailable(f"there is no folder {named}: make it, or mount its disk")
-    for name in (target.name, f"{target.name}-wal", f"{target.name}-shm"):
-        if os.path.lexists(target.with_name(name)):
-            raise _stands(target.with_name(name))
+    need_folder(target)
+    for beside in (Path(f"{target}-wal"), Path(f"{target}-shm")):
+        if os.path.lexists(beside):
+            raise _stands(beside)
 
 
 def _stands(path: Path) -> StoreUnavailable:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kusanya.errors import StoreDamaged, StoreUnavailable
+from kusanya.privacy.secret_url import mask_url
 
 _TAKE_AS_IT_IS: Final = "run kusanya store migrate"
 """The word of a person who knows what happened to the files."""
@@ -216,6 +217,16 @@ def create_file(path: Path) -> bool:
         return False
     os.close(descriptor)
     return True
+
+
+def need_folder(target: Path) -> None:
+    """Raise StoreUnavailable where the folder of a file to come is missing.
+
+    It is not made: where its disk is not mounted it would be on another one.
+    """
+    if not target.parent.is_dir():
+        named = mask_url(str(target.parent))
+        raise StoreUnavailable(f"there is no folder {named}: make it, or mount its disk")
 
 
 def sync_folder(folder: Path) -> None:
