@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 import msgspec
 from msgspec.structs import fields as struct_fields
@@ -22,12 +22,21 @@ from kusanya.domain.status import FINAL, PAID, Status
 from kusanya.errors import WireError
 from kusanya.privacy import mask_phone, mask_text
 
+_WORD_MAX: Final = 20
+
 
 class Mode(StrEnum):
     """Whether money moves. Values of the two modes are never added up."""
 
     LIVE = "live"
     TEST = "test"
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        # What stands in the wrong place may be a secret, which is no plain word.
+        is_word = isinstance(value, str) and value.isalpha() and len(value) <= _WORD_MAX
+        shown = repr(value) if is_word else f"this {type(value).__name__}"
+        raise ValueError(f"a mode is 'live' or 'test', not {shown}")
 
 
 Whole = Annotated[int, msgspec.Meta(ge=-INTEGER_MAX - 1, le=INTEGER_MAX)]

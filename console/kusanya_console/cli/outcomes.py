@@ -1,10 +1,9 @@
 """`kusanya outcomes`: who acts on what orders came to, and what waits there for a person."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from kusanya.wire import Mode
 
 _outcomes = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 Consumer = Annotated[str, typer.Argument(help="The consumer's name, as in: shipping.")]
 OutcomeId = Annotated[str, typer.Argument(help="An out_ id as the list shows it.")]
 
@@ -188,11 +186,12 @@ def outcomes_ddl(
 
 def check_name(consumer: str) -> None:
     """Raise Refused for what cannot name a new consumer."""
-    if _NAME.fullmatch(consumer) is None:
-        raise Refused(
-            f"{safe(consumer, 70)} is no name for a consumer: small letters, digits, - and _",
-            code=USAGE,
-        )
+    from kusanya.store.records.outcomes import check_consumer_name
+
+    try:
+        check_consumer_name(consumer)
+    except ValueError as error:
+        raise Refused(str(error), code=USAGE) from None
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from kusanya.domain.channels import CHANNELS, channel_label
 from kusanya.domain.status import PAID
 from kusanya.health.endpoints import listened, load_endpoints
 from kusanya.health.stuck_prompts import StuckChannel, load_stuck
-from kusanya.store import Store
+from kusanya.store import Store, check_store
 from kusanya.store.records import CollectionFilter
 from kusanya.text import safe
 from kusanya.wire import Mode
@@ -57,6 +57,7 @@ def now(store: Store, *, mode: Mode) -> tuple[ChannelNow, ...]:
 
     By the store's clock. From any thread. Raises StoreError.
     """
+    check_store(store)  # what is kept of another thing would fail in every later call
     place = (id(store), Mode(mode))
     with _lock:
         for known in [key for key, reader in _readers.items() if reader.store.is_closed]:

@@ -37,6 +37,7 @@ from kusanya.errors import (
     ServiceUnavailable,
     WaitTimeout,
 )
+from kusanya.platform.arguments import check_seconds
 from kusanya.say import Said
 from kusanya.wire import Collection, Event, Mode, Principal
 
@@ -130,6 +131,7 @@ class Core:
 
     def wait(self, collection_id: str, *, timeout_s: float) -> Effects[Collection]:
         """Ask until the collection is final; troubles that pass are waited out."""
+        check_seconds("a timeout", timeout_s, above=None)
         until = self.clock.monotonic() + timeout_s
         last = False
         for poll in count(1):
@@ -159,8 +161,7 @@ class Core:
     def deadline(self, timeout_s: float | None = None) -> float:
         """Return when a call that begins now must end; `timeout_s` stands for the policy's."""
         timeout_s = self.retry_policy.timeout_s if timeout_s is None else timeout_s
-        if not timeout_s > 0:
-            raise ValueError("a timeout is above 0 seconds")
+        check_seconds("a timeout", timeout_s)
         return self.clock.monotonic() + timeout_s
 
     def _ask(

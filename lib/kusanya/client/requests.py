@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from kusanya.client.effects import Request
 from kusanya.domain.assumptions import AMOUNT_MIN, DEFAULT_PROFILE
 from kusanya.domain.limits import INTEGER_MAX
+from kusanya.platform.arguments import plain_text
 from kusanya.privacy import PhoneError, is_wire_phone, normalise_phone
 from kusanya.wire import is_collection_id, is_event_id, is_idempotency_key
 
@@ -26,8 +28,7 @@ def new_idempotency_key() -> str:
 
 def check_idempotency_key(key: str) -> str:
     """Return `key`, or raise ValueError where it could not arrive as it is. Source: Limits."""
-    if not isinstance(key, str):
-        raise TypeError(f"an idempotency key is a str, not {type(key).__name__}")
+    key = plain_text("an idempotency key", key)
     if not is_idempotency_key(key):
         raise ValueError(
             "an idempotency key is 1 to 255 printable ASCII characters without outer spaces"
@@ -57,8 +58,11 @@ class CreateRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Why a person has it asked for again although it is paid, or nobody knows."""
 
     def __post_init__(self) -> None:
+        # In what is kept and in what is sent a text is a plain one.
+        force_setattr(self, "reference", plain_text("reference", self.reference))
+        force_setattr(self, "profile", plain_text("profile", self.profile))
         if self.idempotency_key is not None:
-            check_idempotency_key(self.idempotency_key)
+            force_setattr(self, "idempotency_key", check_idempotency_key(self.idempotency_key))
         for reason in (self.force_repeat_reason, self.although_paid):
             if reason is not None and not reason.strip():
                 raise ValueError("an order is asked for again with a reason")
@@ -71,25 +75,21 @@ class CreateRequest(msgspec.Struct, frozen=True, kw_only=True):
         fields: dict[str, object] = {
             "amount": _checked_amount(self.amount),
             "phone": _checked_phone(self.phone, as_is=self.phone_as_is),
-            "reference": _checked_text("reference", self.reference),
+            "reference": self.reference,
         }
         if not self.reference:
             raise ValueError("reference is not empty: it is how a lost answer is found again")
         if self.description is not None:
-            fields["description"] = _checked_text("description", self.description)
+            fields["description"] = plain_text("description", self.description)
         if self.metadata is not None:
             if not isinstance(self.metadata, Mapping):
                 kind = type(self.metadata).__name__
                 raise TypeError(f"metadata is names with values, as in a dict, not {kind}")
             fields["metadata"] = {
-                _checked_text("a metadata key", key): _checked_text("a metadata value", value)
+                plain_text("a metadata key", key): plain_text("a metadata value", value)
                 for key, value in self.metadata.items()
             }
-        try:
-            return msgspec.json.encode(fields)
-        except UnicodeEncodeError:
-            # Its own message and attributes would carry the text.
-            raise ValueError("text that is sent holds no lone surrogates") from None
+        return msgspec.json.encode(fields)
 
     def wire_phone(self) -> str:
         """Return the phone as it is sent, all of the request checked. Raises as `body` does."""
@@ -112,14 +112,14 @@ def creation(body: bytes, *, idempotency_key: str) -> Request:
 
 def collection(collection_id: str) -> Request:
     """Return the request for a collection. Source: GET /v1/collections/{id}."""
-    if not is_collection_id(collection_id):
+    if not is_collection_id(plain_text("a collection id", collection_id)):
         raise ValueError("a collection id is col_ and letters or digits")
     return Request(method="GET", path=f"{COLLECTIONS}/{collection_id}")
 
 
 def event(event_id: str) -> Request:
     """Return the request for an event. Source: GET /v1/events/{id}."""
-    if not is_event_id(event_id):
+    if not is_event_id(plain_text("an event id", event_id)):
         raise ValueError("an event id is evt_ and letters or digits")
     return Request(method="GET", path=f"/v1/events/{event_id}")
 
@@ -139,16 +139,9 @@ def _checked_amount(amount: int) -> int:
 
 
 def _checked_phone(phone: str, *, as_is: bool) -> str:
-    if not isinstance(phone, str):
-        raise TypeError(f"phone is a str, not {type(phone).__name__}")
+    phone = plain_text("phone", phone)
     if not as_is:
         return normalise_phone(phone)
     if not is_wire_phone(phone):
         raise PhoneError("a phone that is sent as it is has 8 to 15 digits and an optional +")
     return phone
-
-
-def _checked_text(name: str, text: str) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"{name} is a str, not {type(text).__name__}")
-    return text

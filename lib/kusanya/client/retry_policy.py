@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from kusanya.platform.arguments import check_seconds, check_whole
+
 FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 8.0
 
@@ -21,10 +23,9 @@ class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int = 5
 
     def __post_init__(self) -> None:
-        if not self.timeout_s > 0 or not self.attempt_s > 0:
-            raise ValueError("a timeout is above 0 seconds")
-        if self.attempts < 1:
-            raise ValueError("a call makes at least 1 attempt")
+        check_seconds("a timeout", self.timeout_s)
+        check_seconds("a timeout", self.attempt_s)
+        check_whole("max_attempts", self.attempts)
 
 
 def pause_s(attempt: int, *, chance: float, retry_after_s: float | None) -> float:

@@ -7,7 +7,7 @@ past that, an event or a poll with its reference resolves it, or a person does (
 """
 
 from collections.abc import Mapping
-from os import PathLike
+from typing import Final
 
 from kusanya.client import AsyncClient, Client
 from kusanya.client.requests import CreateRequest
@@ -23,7 +23,8 @@ from kusanya.intents.resolving import (
 )
 from kusanya.intents.restored import RestoreAnswers, resolve_restore
 from kusanya.intents.window import replay_left, window_ends
-from kusanya.store import Store
+from kusanya.platform.arguments import plain_text
+from kusanya.store import Store, check_store
 from kusanya.store.records import IntentRow
 
 __all__ = [
@@ -44,6 +45,8 @@ __all__ = [
     "review",
     "window_ends",
 ]
+
+_OTHER: Final = {Client: AsyncClient, AsyncClient: Client}
 
 
 def create_safely(
@@ -80,7 +83,7 @@ def create_safely(
     the first byte nothing was sent, after it the intent tells.
     Source: POST /v1/collections; assumptions REPLAY_STOPS_EARLY and REPEATED_REFERENCE.
     """
-    _check_pair(store, client, Client)
+    check_pair(store, client, Client)
     request = CreateRequest(
         amount=amount,
         phone=phone,
@@ -115,7 +118,7 @@ async def create_safely_async(
     Cancelled at any point, it raises CancelledError once the store says how far it came: an attempt
     that may have left is of unknown outcome, and the next call for the order begins at once.
     """
-    _check_pair(store, client, AsyncClient)
+    check_pair(store, client, AsyncClient)
     request = CreateRequest(
         amount=amount,
         phone=phone,
@@ -140,7 +143,7 @@ def resume(
     An intent that has come to its end already is not sent; its collection is returned as it is
     now. Raises what `create_safely` does.
     """
-    _check_pair(store, client, Client)
+    check_pair(store, client, Client)
     return client.run(proceed(store, client.core, _found(store, intent), profile=profile))
 
 
@@ -148,14 +151,14 @@ async def resume_async(
     store: Store, client: AsyncClient, intent: IntentRow | str, *, profile: str | None = None
 ) -> Creation:
     """Do what `resume` does; the store is used from threads."""
-    _check_pair(store, client, AsyncClient)
+    check_pair(store, client, AsyncClient)
     return await client.run(proceed(store, client.core, _found(store, intent), profile=profile))
 
 
 def _found(store: Store, intent: IntentRow | str) -> IntentRow:
     if isinstance(intent, IntentRow):
         return intent
-    found = store.intents.get(intent)
+    found = store.intents.get(plain_text("an intent's id", intent))
     if found is None:
         raise IntentError(
             "there is no such intent", reason=IntentReason.UNKNOWN_INTENT, intent_id=intent
@@ -163,12 +166,11 @@ def _found(store: Store, intent: IntentRow | str) -> IntentRow:
     return found
 
 
-def _check_pair(store: object, client: object, kind: type[Client | AsyncClient]) -> None:
+def check_pair(store: object, client: object, kind: type[Client | AsyncClient]) -> None:
     """Raise TypeError in words for what would fail strangely, or only when it is too late."""
-    if isinstance(store, str | PathLike):
-        raise TypeError("the store is an open Store, not its address: Store.open(address)")
-    if isinstance(client, Client | AsyncClient) and not isinstance(client, kind):
+    check_store(store)
+    if not hasattr(client, "core") or isinstance(client, _OTHER[kind]):
         raise TypeError(
-            f"this takes {kind.__name__}: create_safely and resume go with Client, "
-            "create_safely_async and resume_async with AsyncClient"
+            f"this takes {kind.__name__}, not {type(client).__name__}: functions whose names end "
+            "in _async go with AsyncClient, the others with Client"
         )

@@ -9,10 +9,11 @@ from collections.abc import Mapping
 
 from kusanya.client import AsyncClient, Client
 from kusanya.domain.assumptions import DEFAULT_PROFILE
+from kusanya.intents import check_pair
 from kusanya.orders.order import NotAsked, Order, read
 from kusanya.orders.paying import Limits, Wish, paying
 from kusanya.orders.waiting import waiting
-from kusanya.store import Store
+from kusanya.store import Store, check_store
 from kusanya.store.records.order import Attempt, OrderReason, OrderStatus
 from kusanya.wire import Mode
 
@@ -61,6 +62,7 @@ def pay(
     order is then `unknown`, and the same call again goes on.
     Source: POST /v1/collections; assumptions REPLAY_STOPS_EARLY and REPEATED_REFERENCE.
     """
+    check_pair(store, client, Client)
     wish = Wish(
         reference=reference,
         amount=amount,
@@ -87,6 +89,7 @@ async def pay_async(
     unless_down: bool = False,
 ) -> Order:
     """Do what `pay` does, with `amount` in whole shillings; the store is used from threads."""
+    check_pair(store, client, AsyncClient)
     wish = Wish(
         reference=reference,
         amount=amount,
@@ -104,6 +107,7 @@ def get(store: Store, reference: str, *, mode: Mode) -> Order:
 
     Raises StoreError, ValueError for a reference of more than 256 characters.
     """
+    check_store(store)
     return read(store, mode, reference, now=store.clock.now())
 
 
@@ -113,6 +117,7 @@ def wait(store: Store, client: Client, reference: str, *, timeout_s: float = 120
     The store is read again when something was committed to it; the service is not asked. Where the
     time runs out the order is returned as it is. Raises StoreError.
     """
+    check_pair(store, client, Client)
     return client.run(waiting(store, client.core, reference, timeout_s))
 
 
@@ -120,4 +125,5 @@ async def wait_async(
     store: Store, client: AsyncClient, reference: str, *, timeout_s: float = 120.0
 ) -> Order:
     """Do what `wait` does, for at most `timeout_s` seconds; the store is read from threads."""
+    check_pair(store, client, AsyncClient)
     return await client.run(waiting(store, client.core, reference, timeout_s))

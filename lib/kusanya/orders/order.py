@@ -7,6 +7,7 @@ import msgspec
 
 from kusanya.channels import ChannelNow
 from kusanya.domain.status import CONTRADICTION
+from kusanya.platform.arguments import plain_text
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow
 from kusanya.store.records.order import (
@@ -65,7 +66,8 @@ def read(
     not_asked: NotAsked | None = None,
 ) -> Order:
     """Return an order as the store knows it. Raises StoreError."""
-    return order_of(store.intents.order(mode, reference), now=now, not_asked=not_asked)
+    facts = store.intents.order(mode, plain_text("reference", reference))
+    return order_of(facts, now=now, not_asked=not_asked)
 
 
 def order_of(facts: OrderFacts, *, now: datetime, not_asked: NotAsked | None = None) -> Order:

@@ -24,6 +24,7 @@ from kusanya.errors import (
 )
 from kusanya.intents.creating import create, mode_of, proceed
 from kusanya.orders.order import NotAsked, Order, order_of, read, seconds
+from kusanya.platform.arguments import check_whole
 from kusanya.store import Store
 from kusanya.store.records import CollectionRow
 from kusanya.store.records.order import (
@@ -69,8 +70,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
-            if getattr(self, name) < 1:
-                raise ValueError(f"limit {name} is {getattr(self, name)}: give 1 or more")
+            check_whole(f"limit {name}", getattr(self, name))
 
 
 class Wish(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,6 +102,8 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
 
 def paying(store: Store, core: Core, wish: Wish, limits: Limits) -> Effects[Order]:
     """Have an order paid, and return what it has come to."""
+    if not isinstance(limits, Limits):
+        raise TypeError(f"limits is an orders.Limits, not {type(limits).__name__}")
     mode = mode_of(core)
     phone = wish.request(1).wire_phone()  # what cannot be sent is refused before anything
     look = partial(_look, store, core, wish.reference, mode=mode, phone=phone, limits=limits)

@@ -7,6 +7,7 @@ from kusanya.client.core import Core
 from kusanya.client.effects import Effects, call, sleep
 from kusanya.intents.creating import mode_of
 from kusanya.orders.order import Order, read
+from kusanya.platform.arguments import check_seconds
 from kusanya.store import Store
 from kusanya.store.records.order import OrderStatus
 
@@ -18,6 +19,7 @@ _OPEN: Final = frozenset({OrderStatus.ASKED, OrderStatus.UNKNOWN})
 
 def waiting(store: Store, core: Core, reference: str, timeout_s: float) -> Effects[Order]:
     """Return the order once it is neither asked nor unknown, or as it is after `timeout_s`."""
+    check_seconds("timeout_s", timeout_s, above=None)
     until, pause_s, seen = core.clock.monotonic() + timeout_s, _FIRST_S, -1
     while True:
         head = yield from call(store.feed.head)

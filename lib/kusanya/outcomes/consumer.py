@@ -12,7 +12,8 @@ from kusanya.clock import Clock
 from kusanya.errors import ConfigurationError
 from kusanya.outcomes.shop import NoTransactionError, claim, claim_async
 from kusanya.outcomes.work_loop import Endings, WorkLoop
-from kusanya.store import Store
+from kusanya.platform.arguments import check_seconds, plain_text
+from kusanya.store import Store, check_store
 from kusanya.store.records.outcomes import Ending, Kind, Outcome, Work, kind_of_success
 from kusanya.wire import Mode
 
@@ -32,7 +33,8 @@ class Later(Exception):  # noqa: N818 - an instruction of a handler, no fault
 
     def __init__(self, seconds: float) -> None:
         """Wait for one second at the least. Raises ValueError for more than a year."""
-        if not seconds <= self.LONGEST_S:  # so that NaN is refused too
+        check_seconds("a pause", seconds, above=None)
+        if seconds > self.LONGEST_S:
             raise ValueError(f"an outcome waits for a year at the most, not for {seconds:g} s")
         self.seconds = max(float(seconds), 1.0)
         super().__init__(f"later, in {self.seconds:g} s")
@@ -63,7 +65,10 @@ class Consumer:
         of this store made is PAID, or PAID_AGAIN; beside an attempt that is disputed it stays
         UNEXPECTED.
         """
-        self.store, self.name, self.mode = store, name, Mode(mode)
+        check_store(store)
+        self.store, self.name, self.mode = store, plain_text("a consumer", name), Mode(mode)
+        if unexpected not in ("person", "paid"):
+            raise ConfigurationError("unexpected is 'person' or 'paid'")
         self._loop = WorkLoop(store, name, Mode(mode), clock, random)
         self._elsewhere = unexpected == "paid"
         self._handlers: dict[Kind, Callable[[Outcome, Any], Any]] = {}
@@ -73,9 +78,12 @@ class Consumer:
 
     def on(self, *kinds: Kind) -> Callable[[Any], Any]:
         """Let the function below answer these kinds: `(outcome, tx)`, or async for `arun`."""
+        known = _kinds(kinds)
 
         def take(handler: Callable[[Outcome, Any], Any]) -> Callable[[Outcome, Any], Any]:
-            for kind in kinds:
+            if not callable(handler):
+                raise ConfigurationError(f"a handler is a function, not {type(handler).__name__}")
+            for kind in known:
                 if kind in self._handlers or kind in self._ignored:
                     raise ConfigurationError(f"{kind.value} has a handler already")
                 self._handlers[kind] = handler
@@ -85,9 +93,9 @@ class Consumer:
 
     def ignore(self, *kinds: Kind, why: str) -> None:
         """Do nothing for these kinds, for the reason given. They count as done."""
-        if not why.strip():
+        if not plain_text("why", why).strip():
             raise ConfigurationError("say why these outcomes need nothing")
-        for kind in kinds:
+        for kind in _kinds(kinds):
             if kind in self._handlers:
                 raise ConfigurationError(f"{kind.value} has a handler already")
             self._ignored[kind] = why
@@ -234,3 +242,11 @@ def _of_django(tx: Any) -> Any:
     if tx is not None:
         return tx
     return import_module("django.db").connection
+
+
+def _kinds(kinds: tuple[object, ...]) -> tuple[Kind, ...]:
+    """Return kinds that are said, also as text; a misspelt one would be answered by nobody."""
+    if not kinds or not all(isinstance(kind, str) and kind in {*Kind} for kind in kinds):
+        names = ", ".join(kind.name for kind in Kind)
+        raise ConfigurationError(f"a handler answers kinds of outcomes, such as Kind.PAID: {names}")
+    return tuple(Kind(str(kind)) for kind in kinds)

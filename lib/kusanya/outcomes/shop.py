@@ -46,7 +46,7 @@ def ddl(database: str) -> str:
 
     It may be run again. Raises ConfigurationError for another database.
     """
-    if database not in _KINDS:
+    if database not in list(_KINDS):  # of any type, also of one without a hash
         raise ConfigurationError(f"{database!r} is none of {', '.join(sorted(_KINDS))}")
     return _TABLE.format(**_KINDS[database])
 

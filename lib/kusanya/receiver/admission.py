@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from kusanya.domain.limits import EVENT_BODY_MAX_BYTES
+from kusanya.platform.arguments import check_seconds, check_whole
 from kusanya.receiver.classification import Headers
 
 _log: Final = logging.getLogger("kusanya.receiver")
@@ -17,7 +18,7 @@ _UNCOMPRESSED: Final = (b"accept-encoding", b"identity")
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one delivery and all of them together may take."""
+    """What one delivery and all of them together may take; raises ValueError for nothing."""
 
     body_bytes: int = EVENT_BODY_MAX_BYTES
     """Larger bodies are answered 413."""
@@ -27,6 +28,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Deliveries handled at once; further ones are answered 503."""
     health_s: float = 2.0
     """How long /healthz waits for the store."""
+
+    def __post_init__(self) -> None:
+        check_whole("body_bytes", self.body_bytes)
+        check_whole("in_flight", self.in_flight)
+        check_seconds("receipt_s", self.receipt_s)
+        check_seconds("health_s", self.health_s)
 
 
 class Refusal(Exception):  # noqa: N818 - control flow of the receiver, never leaves it
@@ -48,15 +55,6 @@ def not_durable() -> Refusal:
 def not_in_time() -> Refusal:
     """Return the answer to a delivery that may yet become durable."""
     return Refusal(503, "not made durable in time")
-
-
-def check_store(store: object) -> None:
-    """Raise TypeError for what is no store, such as the path of one."""
-    if not hasattr(store, "submit"):
-        raise TypeError(
-            f"a receiver writes into an open Store, not a {type(store).__name__}: give "
-            "kusanya.Store.open(...)"
-        )
 
 
 def admit_headers(headers: Headers, limits: Limits) -> None:

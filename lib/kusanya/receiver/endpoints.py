@@ -5,13 +5,15 @@ one endpoint two secrets for a while. Which endpoint a delivery belongs to is de
 that signed it, never by what its body claims. Source: Authentication 4.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
 
 from kusanya.domain.assumptions import SIGNATURE_HEADER
 from kusanya.errors import ConfigurationError
+from kusanya.platform.arguments import plain_text
 from kusanya.privacy.secret import Secret, signing_secret
 from kusanya.wire import Mode
 
@@ -19,6 +21,7 @@ DEFAULT_NAME: Final = "webhooks"
 """What an endpoint is called whose secrets came without a name."""
 UNKNOWN: Final = "unknown"
 """The endpoint of a rejected delivery that could have been meant for several."""
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9_\-]{1,100}")
 
 
 class EndpointSecrets(msgspec.Struct, frozen=True):
@@ -35,10 +38,9 @@ class EndpointSecrets(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         secrets = (self.secrets,) if isinstance(self.secrets, str | Secret) else self.secrets
-        if not self.name or not secrets:
+        if not plain_text("the name of an endpoint", self.name) or not secrets:
             raise ConfigurationError("an endpoint has a name and at least one signing secret")
-        if isinstance(secrets, bytes):
-            raise ConfigurationError("a signing secret is a str, not bytes")
+        _check_several(secrets)
         try:
             secrets = tuple(signing_secret(one) for one in secrets)
         except (TypeError, ValueError) as error:
@@ -57,8 +59,13 @@ def mode_of(mode: Mode | str) -> Mode:
     """Return `mode` as a Mode; raises ConfigurationError for anything but test and live."""
     try:
         return Mode(mode)
-    except ValueError:
-        raise ConfigurationError(f"a mode is 'test' or 'live', not {str(mode)[:20]!r}") from None
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
+
+
+def _check_several(secrets: object) -> None:
+    if isinstance(secrets, bytes) or not isinstance(secrets, Iterable):
+        raise ConfigurationError(f"a signing secret is a str, not {type(secrets).__name__}")
 
 
 AnySecrets = str | Secret | EndpointSecrets | Sequence[str | Secret | EndpointSecrets]
@@ -78,6 +85,10 @@ class Endpoints:
         if len({endpoint.name for endpoint in every}) != len(every):
             raise ConfigurationError("two endpoints have the same name")
         self.every: Final = tuple(every)
+        if _HEADER_NAME.fullmatch(plain_text("signature_header", signature_header)) is None:
+            raise ConfigurationError(
+                "signature_header is the name of the header that signatures come in"
+            )
         self.header: Final = signature_header.lower().encode("ascii")
         pairs = [(secret, endpoint) for endpoint in every for secret in endpoint.every_secret]
         self.secrets: Final = tuple(secret for secret, _ in pairs)
@@ -109,6 +120,7 @@ class Endpoints:
             secrets = (secrets,)
         # What os.environ.get gives for a variable that is not set.
         secrets = secrets or ()
+        _check_several(secrets)
         named = [one for one in secrets if isinstance(one, EndpointSecrets)]
         bare = [one for one in secrets if not isinstance(one, EndpointSecrets)]
         if named and bare:

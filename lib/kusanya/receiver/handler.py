@@ -23,7 +23,6 @@ from kusanya.receiver.admission import (
     Refusal,
     Sender,
     admit_headers,
-    check_store,
     log_refusal,
     not_durable,
     not_in_time,
@@ -33,6 +32,7 @@ from kusanya.receiver.deadlines import Deadlines
 from kusanya.receiver.endpoints import Endpoints
 from kusanya.receiver.metrics import ReceiverMetrics
 from kusanya.receiver.pending import PendingCommits
+from kusanya.store import check_store
 from kusanya.store.records import Arrival, DeliveryCommit, Verdict
 from kusanya.telemetry.tracing import SpanName, is_on, record_span
 

@@ -17,7 +17,6 @@ from kusanya.receiver.admission import (
     Refusal,
     admit_headers,
     admit_size,
-    check_store,
     log_refusal,
     not_durable,
     not_in_time,
@@ -26,7 +25,7 @@ from kusanya.receiver.background_resolution import IntentResolver
 from kusanya.receiver.classification import Headers, answer_text, classify
 from kusanya.receiver.endpoints import AnySecrets, Endpoints
 from kusanya.receiver.handler import log_delivery
-from kusanya.store import Store
+from kusanya.store import Store, check_store
 from kusanya.store.records import Arrival
 from kusanya.wire import Mode
 
@@ -90,11 +89,14 @@ def handle(
 def header_lines(headers: AnyHeaders) -> Headers:
     """Return headers of any form as the pairs that came over the wire, names in lower case."""
     pairs: Any = headers.items() if hasattr(headers, "items") else headers
-    return tuple(
-        (_raw(name).lower(), _raw(value))
-        for name, values in pairs
-        for value in (values if isinstance(values, list | tuple) else (values,))
-    )
+    try:
+        return tuple(
+            (_raw(name).lower(), _raw(value))
+            for name, values in pairs
+            for value in (values if isinstance(values, list | tuple) else (values,))
+        )
+    except (TypeError, ValueError, AttributeError):
+        raise TypeError("headers are names with values, as request.headers has them") from None
 
 
 def _raw(text: HeaderText) -> bytes:

@@ -262,6 +262,15 @@ class Store(StorePart):
         return False
 
 
+def check_store(store: object) -> None:
+    """Raise TypeError for what is no open store, such as the address of one."""
+    if not hasattr(store, "submit"):
+        raise TypeError(
+            f"the store is an open Store, not a {type(store).__name__}: give "
+            "kusanya.Store.open(...)"
+        )
+
+
 def _check(item: Arrival | Observation) -> None:
     if (
         isinstance(item, Arrival)

@@ -20,7 +20,7 @@ Source: specification, Events, Signature. Assumes SIGNING_KEY.
 
 import hmac
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import ClassVar, Final
 
@@ -274,6 +274,8 @@ def _signature_parts(timestamps: list[bytes], signatures: list[bytes]) -> Signat
 def _ascii(header: str | bytes | None) -> bytes:
     if header is None or not header:
         raise MissingSignature("there is no signature header")
+    if not isinstance(header, str | bytes):
+        raise TypeError(f"the header is its value, a str or bytes, not {type(header).__name__}")
     if len(header) > SIGNATURE_HEADER_MAX_BYTES:
         raise SignatureTooLong("the signature header is too long to be genuine")
     if isinstance(header, bytes):
@@ -298,6 +300,8 @@ def _out_of_time(ahead: int, tolerance: int) -> SignatureError:
 def _every(secret: AnySecret | Sequence[AnySecret]) -> tuple[AnySecret, ...]:
     if secret is None:
         raise TypeError("the signing secret is None: give the text that the dashboard showed")
+    if not isinstance(secret, (*_ONE_SECRET, Iterable)):
+        raise TypeError(f"a signing secret is a str, not {type(secret).__name__}")
     every = (secret,) if isinstance(secret, _ONE_SECRET) else tuple(secret)
     if not every:
         raise ValueError("give at least one signing secret")

@@ -18,7 +18,7 @@ SECRET = "whsec_" + "a" * 32
 def test_the_mode_of_bare_secrets_is_never_guessed(store: Store) -> None:
     with pytest.raises(ConfigurationError, match="mode='test' or mode='live'"):
         app(store, [SECRET])
-    with pytest.raises(ConfigurationError, match="'test' or 'live', not 'prod'"):
+    with pytest.raises(ConfigurationError, match="'live' or 'test', not 'prod'"):
         app(store, [SECRET], mode="prod")
     with pytest.raises(ConfigurationError, match="'till' is for test events and mode says live"):
         app(store, EndpointSecrets("till", Mode.TEST, SECRET), mode="live")

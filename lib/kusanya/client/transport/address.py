@@ -38,6 +38,8 @@ def address_of(base_url: str) -> Address:
     Raises ConfigurationError where it is not a plain http or https address, and where it is http
     without being this machine: the key would cross the network readable.
     """
+    if not isinstance(base_url, str):
+        raise ConfigurationError(f"base_url is a str, not {type(base_url).__name__}")
     try:
         parts = urlsplit(base_url)
         host, port = parts.hostname, parts.port
@@ -68,7 +70,10 @@ def mode_of(api_key: Secret, *, expected: Mode | str | None, prefix: str | None)
     text = api_key.reveal()
     if not text.isascii() or not text.isprintable() or " " in text:
         raise ConfigurationError("an API key is printable ASCII without spaces")
-    wanted = None if expected is None else Mode(expected)
+    try:
+        wanted = None if expected is None else Mode(expected)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
     found = mode_of_key(text, prefix=prefix)
     if found is None and prefix is not None:
         raise ConfigurationError(f"the API key has not the form {prefix}_<test|live>_sk_...")

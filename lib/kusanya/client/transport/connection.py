@@ -5,7 +5,8 @@ The only place where the API key leaves its Secret.
 
 import ssl
 from importlib.metadata import version
-from typing import Final
+from os import PathLike
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
@@ -33,15 +34,15 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     proxy: str | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.verify, bool):
+        if not (isinstance(self.verify, ssl.SSLContext | None) or _is_path(self.verify)):
             raise ConfigurationError(
                 "verify is an ssl.SSLContext or the path of a CA file; certificates are always "
                 "checked"
             )
-        if self.proxy is not None:
-            parts = urlsplit(self.proxy)
-            if parts.scheme != "http" or not parts.hostname:
-                raise ConfigurationError("proxy is http:// and a host, with user and password")
+        if not (self.cert is None or all(map(_is_path, self._cert_files()))):
+            raise ConfigurationError("cert is the path of a certificate, or its and that of a key")
+        if self.proxy is not None and not _is_proxy(self.proxy):
+            raise ConfigurationError("proxy is http:// and a host, with user and password")
 
     def __repr__(self) -> str:
         return f"Connection({self.address.url})"
@@ -76,13 +77,27 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 
                 context = create_ssl_context(trust_env=False)
             if self.cert is not None:
-                files = (self.cert,) if isinstance(self.cert, str) else self.cert
-                context.load_cert_chain(*files)
+                context.load_cert_chain(*self._cert_files())
         except OSError as error:
             raise ConfigurationError(
                 f"verify or cert: no certificates can be read from it ({error.strerror})"
             ) from error
         return context
+
+    def _cert_files(self) -> tuple[Any, ...]:
+        return self.cert if isinstance(self.cert, tuple) and self.cert else (self.cert,)
+
+
+def _is_path(value: object) -> bool:
+    """Return whether a value can name a file; an empty text is a setting that was left out."""
+    return isinstance(value, PathLike) or (isinstance(value, str) and value != "")
+
+
+def _is_proxy(proxy: object) -> bool:
+    if not isinstance(proxy, str):
+        return False
+    parts = urlsplit(proxy)
+    return parts.scheme == "http" and bool(parts.hostname)
 
 
 def headers_of(request: Request, fixed: Headers) -> Headers:

@@ -5,7 +5,8 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import wraps
 from inspect import signature
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, TypeVar, get_args
 
 import msgspec
 from sqlalchemy import Connection
@@ -86,15 +87,15 @@ class StorePart:
 
 def _with_a_mode(method: Callable[..., Result]) -> Callable[..., Result]:
     """Return `method` with its argument `mode` as a Mode: "test" came to queries as a text."""
-    place = list(signature(method).parameters).index("mode")
+    parameters = signature(method).parameters
+    place = list(parameters).index("mode")
+    good = (Mode, NoneType) if NoneType in get_args(parameters["mode"].annotation) else Mode
 
     @wraps(method)
     def checked(*given: Any, **named: Any) -> Result:
-        mode = given[place] if place < len(given) else named.get("mode")
-        if mode is None or isinstance(mode, Mode):
+        mode: Any = given[place] if place < len(given) else named.get("mode")
+        if isinstance(mode, good) or (place >= len(given) and "mode" not in named):
             return method(*given, **named)
-        if mode not in {*Mode}:
-            raise ValueError(f"a mode is 'live' or 'test', not {mode!r}")
         if place < len(given):
             given = (*given[:place], Mode(mode), *given[place + 1 :])
         else:

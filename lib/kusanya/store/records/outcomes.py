@@ -6,6 +6,7 @@ twice in between is said once, as it stands. Source: States and transitions, Ide
 REPEATED_REFERENCE.
 """
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -20,7 +21,18 @@ from kusanya.domain.status import CONTRADICTION
 from kusanya.privacy import mask_text
 from kusanya.store.records.order import OrderFacts, OrderStatus, judge
 from kusanya.store.records.rows import CollectionRow, IntentRow, IntentState
+from kusanya.text import safe
 from kusanya.wire import Mode
+
+_CONSUMER: Final = re.compile(r"[a-z0-9][a-z0-9_.\-]{0,63}")
+
+
+def check_consumer_name(name: object) -> None:
+    """Raise ValueError for what cannot name a new consumer."""
+    if not isinstance(name, str) or _CONSUMER.fullmatch(name) is None:
+        raise ValueError(
+            f"{safe(str(name), 70)} is no name for a consumer: small letters, digits, - and _"
+        )
 
 
 class Kind(StrEnum):

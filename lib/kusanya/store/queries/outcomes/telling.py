@@ -38,6 +38,7 @@ from kusanya.store.records.outcomes import (
     DECISIVE,
     ConsumerRow,
     Outcome,
+    check_consumer_name,
     news,
 )
 from kusanya.store.tables.inserting import keep_in_meta
@@ -133,8 +134,9 @@ class Outcomes(OutcomeWork):
 
         It begins with what becomes known from now on, with what became known from `begin` on, or
         with `all_` that was ever known. Durable on return. Raises ValueError for another mode than
-        the known one's, StoreError.
+        the known one's and for what is no name, StoreError.
         """
+        check_consumer_name(name)
 
         def begin_telling(writing: Transaction) -> None:
             if _told(writing.connection) is None:
@@ -146,7 +148,7 @@ class Outcomes(OutcomeWork):
             place = 0 if all_ or begin is not None else writing.head
             writing.connection.execute(
                 insert(consumer).values(
-                    name=clean(name, NAME_MAX),
+                    name=name,
                     mode=mode.value,
                     place=place,
                     begins_at=0 if all_ else maybe_us(begin),
