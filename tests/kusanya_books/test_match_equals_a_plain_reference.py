@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kusanya_books.plain_hints import check_hints
 from tests.kusanya_books.plain_legs import check_order, drawn, first, last, oldest
 from tests.kusanya_books.plain_signed_lines import (
     MARCH,
@@ -593,8 +594,12 @@ def test_many_small_months_in_one_get_the_verdicts_of_each(
                 ]
                 texts = chance.sample("ABCDEF", len(loose))
                 loose = [{**row, "reference": text} for row, text in zip(loose, texts, strict=True)]
+            if number % 6 == 5:
+                made = [{**row, "status": "succeeded"} for row in made]
+                lines = misnamed(chance, made, net=net)
+            else:
+                lines = [*loose, *(followed(chance, made, net=net) if number % 4 < 3 else ())]
             service += map(own, made)
-            lines = [*loose, *(followed(chance, made, net=net) if number % 4 < 3 else ())]
             books += map(own, map(signed, lines))
             for names in elsewhere:
                 names += [f"{number:03}{text}" for text in "ABCD" if chance.random() < 0.1]
@@ -642,6 +647,26 @@ def followed(chance: Random, service: list[Row], *, net: bool) -> list[Row]:
         joined = chance.choice(["/", ", ", ";"]).join(row["reference"] for row in pair)
         line |= {"reference": joined, "amount": dues, "kind": "payment", "status": "paid"}
         booked.append(line | {"collection_id": None, "currency": pair[0]["currency"]})
+    return booked
+
+
+def misnamed(chance: Random, service: list[Row], *, net: bool) -> list[Row]:
+    """Return lines of the right amount under a name that no payment has, or that of another."""
+    names = [row["reference"] for row in service]
+    for pair in zip(range(0, len(names), 2), range(1, len(names), 2), strict=False):
+        if chance.random() < 0.5:
+            first, second = pair
+            names[first], names[second] = names[second], names[first]
+        else:
+            names[pair[0]] += "A"
+    booked: list[Row] = []
+    for row, name in zip(service, names, strict=True):
+        line = {name: chance.choice(values) for name, values in LINES.items()}
+        line |= {"kind": "payment", "status": "paid", "collection_id": None, "reference": name}
+        line |= {"currency": row["currency"], "amount": row["amount"] - (row["fee"] if net else 0)}
+        # At its moment, some minutes off, or on its day.
+        apart = timedelta(minutes=chance.choice([0, 10, -10, 11, 60, 180, 1440]))
+        booked.append({**line, "booked_at": row["created_at"] + apart})
     return booked
 
 
@@ -713,6 +738,7 @@ def agree(
     columns.check(found.rows, MATCHES)
     check_rows(plain(found.rows), frame, book, period=MARCH, as_of=MARCH.last, net=net)
     check_sums(found, book, period=MARCH)
+    check_hints(found.rows, said, booked, net=net)
     left = found.rows[["row_no", "collection_id", "match_rule", "break_code"]].astype("object")
     rows = [
         tuple(None if pd.isna(value) else value for value in row)
