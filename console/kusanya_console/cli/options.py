@@ -53,10 +53,6 @@ def profile_of(name: str | None, store: str | None = None) -> Profile:
 
     Raises Refused for settings that cannot be used as they stand: that is wrong usage.
     """
-    if store is not None and not store.strip():
-        raise Refused(
-            "--store is empty: name a file or an address, or leave the option out", code=USAGE
-        )
     try:
         profile = load(name)
     except ConfigurationError as error:

@@ -26,11 +26,14 @@ def split(file: str) -> tuple[str, str]:
     file that ends in .toml.
     """
     name, colon, path = file.partition(":")
-    if colon and name in SHIPPED:
-        return name, path
     at = file.lower().find(_TOML)
-    if at >= 0:
-        return file[: at + len(_TOML) - 1], file[at + len(_TOML) :]
+    if at >= 0 and not (colon and name in SHIPPED):
+        name, path = file[: at + len(_TOML) - 1], file[at + len(_TOML) :]
+    if at >= 0 or (colon and name in SHIPPED):
+        if not path.strip():
+            # What a script makes of a variable that is not set: nothing would be compared.
+            raise InputRefused(f"{safe(file, 60)} names a mapping and no file")
+        return name, path
     if colon and len(name) > 1 and not Path(file).exists():
         raise InputRefused(
             f"there is no mapping {safe(name, 60)}; there are {', '.join(SHIPPED)}, "

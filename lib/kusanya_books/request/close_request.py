@@ -1,10 +1,12 @@
 """What a close is asked: one value that travels from the command to the readers and the judge."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
+from os import PathLike, fspath
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from kusanya.errors import ConfigurationError
 from kusanya.privacy.secret_url import mask_url
@@ -68,6 +70,22 @@ class CloseRequest(msgspec.Struct, frozen=True, kw_only=True):
     keep_receipts: bool = False
     """Let the store keep the operator's receipts that were found; needs a store and `operator`."""
 
+    def __post_init__(self) -> None:
+        # A notebook's parameters are written by hand: a path is taken, and None for left out.
+        for field in msgspec.structs.fields(type(self)):
+            value = getattr(self, field.name)
+            if isinstance(field.default, str):
+                taken: Any = field.default if value is None else _text(field.name, value)
+            elif field.default == ():
+                taken = _texts(field.name, value)
+            else:
+                continue
+            force_setattr(self, field.name, taken)
+        if self.judged_on is not None and type(self.judged_on) is not date:
+            raise ConfigurationError("judged_on is a date, as date(2026, 3, 31)")
+        if not isinstance(self.tolerance, Tolerance):
+            raise ConfigurationError("tolerance is a Tolerance, as Tolerance(amount=5)")
+
     def __repr__(self) -> str:
         # The addresses may hold a password, and a token.
         return f"CloseRequest({mask_url(self.store)!r}, {self.mode!r}, {self.period!r})"
@@ -82,8 +100,7 @@ class CloseRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def files(self, leg: str) -> list[str]:
         """Return the files of `statement`, `operator` or `bank`."""
-        given: str | Sequence[str] = getattr(self, leg)
-        return [each for each in ([given] if isinstance(given, str) else given) if each]
+        return [each for each in getattr(self, leg) if each]
 
     def span(self, now: datetime) -> Period | None:
         """Return the period; None for the latest and the newest month, which the store knows.
@@ -98,6 +115,20 @@ class CloseRequest(msgspec.Struct, frozen=True, kw_only=True):
             return named or days.period(self.period, cutoff=shift)
         except ValueError as error:
             raise ConfigurationError(str(error)) from None
+
+
+def _text(name: str, value: object) -> str:
+    if isinstance(value, str | PathLike):
+        return str(fspath(value))
+    kind = type(value).__name__
+    raise ConfigurationError(f"{name} is a text in quotes, or a path, not this {kind}")
+
+
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    each = (value,) if isinstance(value, str | PathLike) else value or ()
+    if not isinstance(each, Iterable):
+        raise ConfigurationError(f"{name} is one text or several, not this {type(value).__name__}")
+    return tuple(_text(name, one) for one in each if one is not None)
 
 
 class ResolvedRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -111,3 +111,21 @@ def test_no_value_makes_a_command_fail_but_with_a_clear_line(
             assert code != 2 or (err.startswith("kusanya: ") and err.count("\n") == 1), told
             assert not {"\x1b", "\u202e"} & set(out + err), told
             assert "geheim" not in out + err, told
+
+
+def test_an_empty_value_is_not_taken_for_an_option_that_was_left_out(careless: Kusanya) -> None:
+    # A script makes one of a variable that is not set: another store, or nothing to compare.
+    faults = []
+    for name, command in leaves(command_line()):
+        needed = [one for one, is_needed in taken(command).items() if is_needed]
+        besides = {one: f"{one}=1" for one in needed if one.startswith("-")}
+        plain = ["x"] * (len(needed) - len(besides))
+        for option in command.get_params(typer.Context(command)):
+            said = option.opts[0]
+            if said not in taken(command) or not said.startswith("-") or option.default == "":
+                continue
+            given = {**besides, said: f"{said}= "}
+            code, _, err = careless(*name.split(), *given.values(), "--", *plain)
+            if code != 2 or said not in err:
+                faults.append((name, said, code, err[-200:]))
+    assert not faults

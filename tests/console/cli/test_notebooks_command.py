@@ -123,9 +123,3 @@ def test_a_store_that_was_named_and_is_missing_is_never_replaced_by_the_sample_m
     default = f"sqlite:///{tmp_path}/data/main.sqlite"
     monkeypatch.setenv("KUSANYA_STORE", default)
     assert environment()["KUSANYA_STORE"] == default
-
-
-@pytest.mark.parametrize("empty", ["", " "])
-def test_an_empty_store_is_refused_and_is_not_the_current_folder(empty: str) -> None:
-    with pytest.raises(Refused, match="--store is empty"):
-        environment(store=empty)

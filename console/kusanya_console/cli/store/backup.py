@@ -150,8 +150,6 @@ def mark_backed_up(
     from kusanya.store.records import Backup
     from kusanya_console.sandbox.service_clock import parse_clock
 
-    if not backup.strip():
-        raise Refused("--backup is empty: say how the backup was made", code=USAGE)
     digest = sha256.strip().lower()
     if digest and not _SHA256.fullmatch(digest):
         raise Refused("--sha256 is 64 hexadecimal digits", code=USAGE)
