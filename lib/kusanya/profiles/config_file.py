@@ -63,6 +63,12 @@ class ProfileSection(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     roles: dict[str, Role] = {}
     rule_by_service: bool = False
 
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, str) and not value.strip():
+                raise ValueError(f"{name} is empty: give it a value, or leave the line out")
+
 
 class ConfigFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole of `config.toml`."""

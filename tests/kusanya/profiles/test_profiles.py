@@ -110,6 +110,10 @@ def test_a_profile_that_is_asked_for_by_name_must_exist(environ: dict[str, str])
         ("[profiles.main]\nbase = 'x'", "unknown field `base`"),
         ("[profiles.main]\nmode = 'production'", "production"),
         ("not toml at all", "not a usable configuration"),
+        # Another store than was meant, or a header that no signature comes in.
+        ("[profiles.main]\nstore = ''", "store is empty: give it a value, or leave the line out"),
+        ("[profiles.main]\nbase_url = ''", "base_url is empty"),
+        ("[profiles.main]\nsignature_header = ' '", "signature_header is empty"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named_with_its_fault(
