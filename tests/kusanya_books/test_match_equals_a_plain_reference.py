@@ -597,6 +597,8 @@ def test_many_small_months_in_one_get_the_verdicts_of_each(
             if number % 6 == 5:
                 made = [{**row, "status": "succeeded"} for row in made]
                 lines = misnamed(chance, made, net=net)
+            elif number % 6 == 1:
+                lines = respelled(chance, made, net=net)
             else:
                 lines = [*loose, *(followed(chance, made, net=net) if number % 4 < 3 else ())]
             service += map(own, made)
@@ -667,6 +669,25 @@ def misnamed(chance: Random, service: list[Row], *, net: bool) -> list[Row]:
         # At its moment, some minutes off, or on its day.
         apart = timedelta(minutes=chance.choice([0, 10, -10, 11, 60, 180, 1440]))
         booked.append({**line, "booked_at": row["created_at"] + apart})
+    return booked
+
+
+def respelled(chance: Random, service: list[Row], *, net: bool) -> list[Row]:
+    """Return lines that write a reference in another way, once or more often, alike or nearly."""
+    booked: list[Row] = []
+    for row in service:
+        due = row["amount"] - (row["fee"] if net else 0)
+        is_alike = chance.random() < 0.5
+        for _ in range(chance.choice([1, 1, 2, 2, 3])):
+            line = {name: chance.choice(values) for name, values in LINES.items()}
+            text = chance.choice([f" {row['reference']}", f"{row['reference'].lower()} "])
+            line |= {"kind": "payment", "collection_id": None, "reference": text, "fee": None}
+            line |= {"status": chance.choice(["paid", "paid", "paid", "open"])}
+            line |= {"amount": due + chance.choice([0, 0, 1, 5])}
+            if is_alike:
+                line |= {"status": "paid", "amount": due, "currency": row["currency"]}
+            late = timedelta(days=chance.choice([0, 0, 1, -1]))
+            booked.append({**line, "booked_at": row["created_at"] + late})
     return booked
 
 

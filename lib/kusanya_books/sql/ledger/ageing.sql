@@ -17,5 +17,7 @@ INNER JOIN rules AS rule ON rule.break_code = j.break_code
 GROUP BY
     coalesce(j.currency_ledger, j.currency_service),
     rule.break_code, rule.standing, rule.place, rule.action
+-- What was counted before a line in another spelling met it is counted no more.
+HAVING sum(j.rows) <> 0
 ORDER BY
     currency, CASE rule.standing WHEN 'break' THEN 0 WHEN 'expected' THEN 1 ELSE 2 END, rule.place
