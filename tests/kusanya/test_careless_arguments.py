@@ -190,22 +190,27 @@ def _fault(call: Callable[..., Any], given: dict[str, Any]) -> str:
     return ""
 
 
-def test_a_careless_argument_is_refused_in_words(
-    tmp_path: Path, payment_service: PaymentService
-) -> None:
-    faults = []
+@pytest.fixture
+def shop(tmp_path: Path, payment_service: PaymentService) -> Iterator[tuple[Store, Client]]:
     with (
         Store.open(tmp_path / "kusanya.sqlite", clock=payment_service.clock) as store,
         Client(payment_service.test_key, base_url=payment_service.base_url) as client,
     ):
-        for name, good, call in _calls(store, client, payment_service):
-            assert not (fault := _fault(call, good)), (name, fault)
-            faults += [
-                f"{name}({argument}={value!r:.40}): {fault}"
-                for argument in good
-                for value in CARELESS
-                if (fault := _fault(call, {**good, argument: value}))
-            ]
+        yield store, client
+
+
+def test_a_careless_argument_is_refused_in_words(
+    shop: tuple[Store, Client], payment_service: PaymentService
+) -> None:
+    faults = []
+    for name, good, call in _calls(*shop, payment_service):
+        assert not (fault := _fault(call, good)), (name, fault)
+        faults += [
+            f"{name}({argument}={value!r:.40}): {fault}"
+            for argument in good
+            for value in CARELESS
+            if (fault := _fault(call, {**good, argument: value}))
+        ]
     assert not faults, "\n".join(["", *faults[:40]])
 
 
@@ -234,29 +239,19 @@ def test_a_bound_that_bounds_nothing_is_refused(
         bounded(**given)
 
 
-def test_a_wait_for_an_open_order_is_not_without_an_end(
-    tmp_path: Path, payment_service: PaymentService
-) -> None:
-    with (
-        Store.open(tmp_path / "kusanya.sqlite", clock=payment_service.clock) as store,
-        Client(payment_service.test_key, base_url=payment_service.base_url) as client,
-    ):
-        orders.pay(store, client, "INV-1", amount=5000, phone="0754000001")
-        with pytest.raises(ValueError, match="timeout_s is no number of seconds"):
-            orders.wait(store, client, "INV-1", timeout_s=float("nan"))
+def test_a_wait_for_an_open_order_is_not_without_an_end(shop: tuple[Store, Client]) -> None:
+    store, client = shop
+    orders.pay(store, client, "INV-1", amount=5000, phone="0754000001")
+    with pytest.raises(ValueError, match="timeout_s is no number of seconds"):
+        orders.wait(store, client, "INV-1", timeout_s=float("nan"))
 
 
-def test_a_text_of_a_template_engine_names_the_same_order(
-    tmp_path: Path, payment_service: PaymentService
-) -> None:
-    with (
-        Store.open(tmp_path / "kusanya.sqlite", clock=payment_service.clock) as store,
-        Client(payment_service.test_key, base_url=payment_service.base_url) as client,
-    ):
-        asked = partial(orders.pay, store, client, amount=5000, phone=Text("0754000001"))
-        first = asked(Text("INV-1"), description=Text("tea"), metadata={Text("a"): Text("b")})
-        assert asked("INV-1").attempts == first.attempts
-        assert orders.get(store, Text("INV-1"), mode=Mode.TEST).attempts == first.attempts
+def test_a_text_of_a_template_engine_names_the_same_order(shop: tuple[Store, Client]) -> None:
+    store, client = shop
+    asked = partial(orders.pay, store, client, amount=5000, phone=Text("0754000001"))
+    first = asked(Text("INV-1"), description=Text("tea"), metadata={Text("a"): Text("b")})
+    assert asked("INV-1").attempts == first.attempts
+    assert orders.get(store, Text("INV-1"), mode=Mode.TEST).attempts == first.attempts
 
 
 def test_a_client_of_the_other_kind_is_refused_before_anything(
