@@ -4,7 +4,6 @@ Refused in our words, by a type that the docstring names: no attribute is looked
 and none of it is found out only when a customer was asked, or an order waits for a handler.
 """
 
-import asyncio
 import traceback
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -17,7 +16,6 @@ from typing import Any, Final
 import pytest
 
 from kusanya import (
-    AsyncClient,
     Client,
     Store,
     channels,
@@ -156,6 +154,14 @@ def _calls(
         {"store": store, "name": "shipping", "mode": "test", "unexpected": "person"},
         outcomes.Consumer,
     )
+
+    def forwarder(**given: Any) -> Any:
+        with outcomes.Forwarder(
+            url="http://127.0.0.1:9/", secrets=[Secret(_SECRET)], **given
+        ) as one:
+            return one
+
+    yield "Forwarder", {"store": store, "name": "shipping", "mode": "test"}, forwarder
     yield (
         "Consumer.on",
         {"kind": Kind.PAID, "handler": lambda _outcome, _tx: None},
@@ -252,31 +258,6 @@ def test_a_text_of_a_template_engine_names_the_same_order(shop: tuple[Store, Cli
     first = asked(Text("INV-1"), description=Text("tea"), metadata={Text("a"): Text("b")})
     assert asked("INV-1").attempts == first.attempts
     assert orders.get(store, Text("INV-1"), mode=Mode.TEST).attempts == first.attempts
-
-
-def test_a_client_of_the_other_kind_is_refused_before_anything(
-    tmp_path: Path, payment_service: PaymentService
-) -> None:
-    order: dict[str, Any] = {"amount": 5000, "phone": "0754000001"}
-    settings: dict[str, Any] = {
-        "api_key": payment_service.test_key,
-        "base_url": payment_service.base_url,
-    }
-    with Store.open(tmp_path / "kusanya.sqlite") as store, Client(**settings) as now:
-
-        async def ask_wrongly() -> None:
-            async with AsyncClient(**settings) as later:
-                with pytest.raises(TypeError, match="this takes Client, not AsyncClient"):
-                    orders.pay(store, later, "INV-1", **order)  # type: ignore[arg-type]
-                with pytest.raises(TypeError, match="this takes Client, not AsyncClient"):
-                    orders.wait(store, later, "INV-1")  # type: ignore[arg-type]
-                with pytest.raises(TypeError, match="this takes AsyncClient, not Client"):
-                    await orders.pay_async(store, now, "INV-1", **order)  # type: ignore[arg-type]
-                with pytest.raises(TypeError, match="this takes AsyncClient, not Client"):
-                    await orders.wait_async(store, now, "INV-1")  # type: ignore[arg-type]
-
-        asyncio.run(ask_wrongly())
-        assert store.intents.page().rows == ()
 
 
 def test_a_misspelt_setting_of_a_consumer_is_no_other_one(tmp_path: Path) -> None:

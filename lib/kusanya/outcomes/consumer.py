@@ -13,7 +13,7 @@ from kusanya.errors import ConfigurationError
 from kusanya.outcomes.shop import NoTransactionError, claim, claim_async
 from kusanya.outcomes.work_loop import Endings, WorkLoop
 from kusanya.platform.arguments import check_seconds, plain_text
-from kusanya.store import Store, check_store
+from kusanya.store import Store
 from kusanya.store.records.outcomes import Ending, Kind, Outcome, Work, kind_of_success
 from kusanya.wire import Mode
 
@@ -65,11 +65,10 @@ class Consumer:
         of this store made is PAID, or PAID_AGAIN; beside an attempt that is disputed it stays
         UNEXPECTED.
         """
-        check_store(store)
-        self.store, self.name, self.mode = store, plain_text("a consumer", name), Mode(mode)
         if unexpected not in ("person", "paid"):
             raise ConfigurationError("unexpected is 'person' or 'paid'")
         self._loop = WorkLoop(store, name, Mode(mode), clock, random)
+        self.store, self.name, self.mode = store, self._loop.name, Mode(mode)
         self._elsewhere = unexpected == "paid"
         self._handlers: dict[Kind, Callable[[Outcome, Any], Any]] = {}
         self._ignored: dict[Kind, str] = {}

@@ -13,8 +13,9 @@ from random import Random
 from typing import Any, Final
 
 from kusanya.clock import Clock
+from kusanya.platform.arguments import plain_text
 from kusanya.privacy import redact
-from kusanya.store import Store
+from kusanya.store import Store, check_store
 from kusanya.store.records.outcomes import Ending, Work
 from kusanya.text import safe
 from kusanya.wire import Mode
@@ -41,7 +42,8 @@ class WorkLoop:
     def __init__(
         self, store: Store, name: str, mode: Mode, clock: Clock | None, random: Random | None
     ) -> None:
-        self._store, self.name, self._mode = store, name, mode
+        check_store(store)
+        self._store, self.name, self._mode = store, plain_text("a consumer", name), mode
         self.clock = clock or store.clock
         self._random = random or Random()  # noqa: S311 - spreads tries, guards nothing
         self._stop = threading.Event()

@@ -93,8 +93,8 @@ def _mode(text: str | None, fallback: Mode | None) -> Mode | None:
         return fallback
     try:
         return Mode(text)
-    except ValueError:
-        raise ConfigurationError(f"KUSANYA_MODE is 'live' or 'test', not {text[:20]!r}") from None
+    except ValueError as error:
+        raise ConfigurationError(f"KUSANYA_MODE: {error}") from None
 
 
 def _service(environ: Mapping[str, str], name: str, fallback: str | None) -> str | None:

@@ -132,8 +132,8 @@ def _url(store: str) -> str:
 def _mode(text: str, *, has_store: bool) -> Mode:
     try:
         return Mode(text.strip().lower() or (Mode.TEST if has_store else Mode.LIVE))
-    except ValueError:
-        raise ConfigurationError(f"the mode is live or test, not {text!r}") from None
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
 
 
 def _sample(asked: ResolvedRequest) -> Inputs:

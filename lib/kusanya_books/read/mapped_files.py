@@ -26,10 +26,10 @@ def split(file: str) -> tuple[str, str]:
     file that ends in .toml.
     """
     name, colon, path = file.partition(":")
-    at = file.lower().find(_TOML)
-    if at >= 0 and not (colon and name in SHIPPED):
-        name, path = file[: at + len(_TOML) - 1], file[at + len(_TOML) :]
-    if at >= 0 or (colon and name in SHIPPED):
+    is_named = bool(colon) and name in SHIPPED
+    if not is_named and (at := file.lower().find(_TOML)) >= 0:
+        name, path, is_named = file[: at + len(_TOML) - 1], file[at + len(_TOML) :], True
+    if is_named:
         if not path.strip():
             # What a script makes of a variable that is not set: nothing would be compared.
             raise InputRefused(f"{safe(file, 60)} names a mapping and no file")

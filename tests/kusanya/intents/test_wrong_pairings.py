@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.kusanya.intents.orders import ORDER, NewClient
 
+from kusanya import orders
 from kusanya.client import AsyncClient
 from kusanya.intents import create_safely, create_safely_async, resume, resume_async
 from kusanya.store import Store
@@ -18,11 +19,19 @@ def test_a_client_of_the_other_kind_is_refused(store: Store, new_client: NewClie
         create_safely(store, other, **ORDER)
     with pytest.raises(TypeError, match="takes Client"):
         resume(store, other, "int_1")
+    with pytest.raises(TypeError, match="this takes Client, not AsyncClient"):
+        orders.pay(store, other, **ORDER)
+    with pytest.raises(TypeError, match="this takes Client, not AsyncClient"):
+        orders.wait(store, other, "order-1")
     blocking: Any = new_client()
     with pytest.raises(TypeError, match="takes AsyncClient"):
         asyncio.run(create_safely_async(store, blocking, **ORDER))
     with pytest.raises(TypeError, match="takes AsyncClient"):
         asyncio.run(resume_async(store, blocking, "int_1"))
+    with pytest.raises(TypeError, match="this takes AsyncClient, not "):
+        asyncio.run(orders.pay_async(store, blocking, **ORDER))
+    with pytest.raises(TypeError, match="this takes AsyncClient, not "):
+        asyncio.run(orders.wait_async(store, blocking, "order-1"))
     assert store.intents.page().rows == ()
 
 
